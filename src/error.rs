@@ -12,6 +12,8 @@ mod text;
 
 use std::sync::Arc;
 
+use crate::quirks::Quirks;
+
 pub use escape::escaped;
 pub use kind::ErrorKind;
 pub use plural::{Plural, grouped, plural};
@@ -110,6 +112,15 @@ impl Error {
     #[must_use]
     pub fn become_kind(&self, kind: ErrorKind) -> Self {
         Self(Box::new(ErrorParts { kind, ..(*self.0).clone() }))
+    }
+
+    /// The same error of a compressed stream, which can be read by a reader that accepts these deviations.
+    #[must_use]
+    pub fn readable_with(mut self, needed: Quirks) -> Self {
+        if let ErrorKind::Codec { quirks, .. } = &mut self.0.kind {
+            *quirks = needed;
+        }
+        self
     }
 
     /// Says with which code Kafka answers here, when it is another than that of the kind.

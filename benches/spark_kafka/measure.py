@@ -119,7 +119,7 @@ def plain_cpu_seconds(topic, logs, rows):
     for partition, log in enumerate(logs):
         for path in sorted(log.glob("*.log")):
             source = ls.FileSource(path)
-            stream = ls.decode(source, columns=KAFKA_COLUMNS, topic=topic, partition=partition, null_headers=True)
+            stream = ls.decode(source, columns=KAFKA_COLUMNS, topic=topic, partition=partition)
             seen += sum(batch.num_rows for batch in stream)
     seconds = time.process_time() - start
     if seen != rows:

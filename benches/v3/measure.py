@@ -68,7 +68,7 @@ def decoded(data: bytes) -> Callable[[], object]:
     """One run of a decode to key, value, offset and timestamp."""
 
     def run() -> None:
-        for _ in ls.decode(data, columns=["key", "value", "offset", "timestamp"], experimental=True):
+        for _ in ls.decode(data, columns=["key", "value", "offset", "timestamp"], format="v3"):
             pass
 
     return run
@@ -110,8 +110,8 @@ def validate() -> None:
             cells = []
             times = []
             for data in (among, first):
-                report = ls.validate(data, depth="metadata", experimental=True)
-                times.append(best(lambda data=data: ls.validate(data, depth="metadata", experimental=True), 0.6))
+                report = ls.validate(data, depth="metadata", format="v3")
+                times.append(best(lambda data=data: ls.validate(data, depth="metadata", format="v3"), 0.6))
                 cells += [f"{times[-1] * 1e3:.1f}", f"{report.io_stats['bytes_inflated']:,}"]
             print(
                 f"| {name} | {codec} | " + " | ".join(cells) + f" | {times[1] / times[0]:.0%} | {len(first) / len(among):.1%} |", flush=True

@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from logsegment._salvage.result import KeptRange, Salvage
     from logsegment._salvage.salvage import salvage
     from logsegment._survey import LostRange, SafeRange
+    from logsegment.analysis.cluster import Cluster, cluster
+    from logsegment.analysis.cluster_plan import Plan
     from logsegment.analysis.committed_offsets import CommittedOffset, committed_offsets
     from logsegment.analysis.diff import Comparison, Diff, diff
     from logsegment.analysis.diff_sides import Difference
@@ -102,6 +104,8 @@ _MODULES = {
     "logsegment._salvage.salvage": ("salvage",),
     "logsegment._survey": ("LostRange", "SafeRange"),
     "logsegment._report": ("Report",),
+    "logsegment.analysis.cluster": ("Cluster", "cluster"),
+    "logsegment.analysis.cluster_plan": ("Plan",),
     "logsegment.analysis.committed_offsets": ("CommittedOffset", "committed_offsets"),
     "logsegment.analysis.diff": ("Comparison", "Diff", "diff"),
     "logsegment.analysis.diff_sides": ("Difference",),
@@ -131,6 +135,7 @@ __all__ = [
     "ArrowTable",
     "BatchTable",
     "ChecksumError",
+    "Cluster",
     "CodecError",
     "CommittedOffset",
     "Comparison",
@@ -155,6 +160,7 @@ __all__ = [
     "LostRange",
     "Lz4Frames",
     "Observer",
+    "Plan",
     "PartitionStats",
     "PartitionTransactions",
     "Places",
@@ -190,6 +196,7 @@ __all__ = [
     "break_lz4",
     "broker",
     "check_lz4",
+    "cluster",
     "committed_offsets",
     "compact",
     "compat",

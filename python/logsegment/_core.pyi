@@ -66,6 +66,7 @@ __all__ = [
     "BatchHeader",
     "TransactionHistory",
     "CommittedOffsets",
+    "ClusterState",
     "ValidBatches",
     "batch_headers",
     "compare_records",
@@ -472,7 +473,7 @@ def ensure_schema(kind: str, text: str, referenced: Sequence[tuple[str, str]]) -
 class Transactions:
     """List the aborted, undecided and open transactions of a partition.
 
-    `scan_transactions` returns it for `decode(isolation="read_committed", transactions=...)`. It can be pickled.
+    `scan_transactions` returns it, and `decode_array` takes it. It can be pickled.
 
     Args:
         aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
@@ -952,7 +953,7 @@ class BatchHeader:
     @property
     def is_valid(self) -> bool | None: ...
     @property
-    def v3_header_len(self) -> int: ...
+    def proposed_header_len(self) -> int: ...
 
 @final
 class ValidBatches:
@@ -999,6 +1000,20 @@ class CommittedOffsets:
     def add_damage(self, position: int) -> None: ...
     def leave(self) -> None: ...
     def take(self) -> list[_CommittedRow]: ...
+
+@final
+class ClusterState:
+    @staticmethod
+    def read(paths: Sequence[_Path], limits: Limits | None = ...) -> ClusterState: ...
+    @staticmethod
+    def views() -> list[str]: ...
+    def view(self, name: str) -> ArrowTable | None: ...
+    @property
+    def findings(self) -> list[Finding]: ...
+    @property
+    def metadata_offset(self) -> int | None: ...
+    @property
+    def cluster_ids(self) -> list[str]: ...
 
 def scan_transactions(sources: Sequence[Any], options: ReadOptions) -> Transactions: ...
 def ensure_log_segment(path: str | os.PathLike[str]) -> None:
@@ -1133,7 +1148,7 @@ def convert_array(array: _ArrowColumn, options: ReadOptions, conversion: Convert
 _KeptRow: TypeAlias = tuple[int, int, int, int, int]
 #: Position, bytes, rule, offset before, offset after.
 _LostRow: TypeAlias = tuple[int, int, str, int | None, int | None]
-_Totals: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
+_Totals: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
 _Digest: TypeAlias = tuple[str, int]
 _RewrittenRow: TypeAlias = tuple[bytes | None, list[RangeRow], bool, int, _Digest, _Digest, list[Finding], int]
 _FoundRows: TypeAlias = tuple[list[Finding], list[Finding]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Unpack
@@ -17,7 +17,6 @@ from logsegment._core import (
     Limits,
     RecordStream,
     SegmentFile,
-    Transactions,
     UpcomingFiles,
     is_internal_topic,
 )
@@ -32,6 +31,7 @@ from logsegment._options import (
     Isolation,
     KeyValues,
     OnError,
+    Quirk,
     ReadOptions,
     SchemaSource,
     SkippingKeywords,
@@ -68,15 +68,10 @@ def decode(
     partition: int | str | None = None,
     threads: int = 1,
     format: Format = "auto",
-    experimental: bool = False,
-    base_position: int | None = None,
-    ignore_lz4_header_checksum: bool = False,
-    allow_dependent_lz4_blocks: bool = False,
+    quirks: Collection[Quirk] = (),
     zstd_dictionaries: Sequence[bytes] | None = None,
     codecs: CodecRegistry | None = None,
     limits: Limits | None = None,
-    null_headers: bool = False,
-    transactions: Transactions | None = None,
     values: Values = "raw",
     key_values: KeyValues = "raw",
     schemas: SchemaSource | None = None,
@@ -103,12 +98,12 @@ def decode(
         on_error: "raise" ends the stream at the first damage, after the records before it. "skip" continues at the next valid entry
             and reports a finding.
         unreadable: "raise" ends the stream at a valid batch that cannot be read here, also with `on_error="skip"`: its plugin or its zstd
-            dictionary is missing, it is over one of the `limits`, or it is of magic 3 and `experimental` is not set. "skip" leaves such
-            batches out, and reports each as a finding of severity "warning".
+            dictionary is missing, it is over one of the `limits`, it needs one of the `quirks`, or it is of magic 3 and `format` is not
+            "v3". "skip" leaves such batches out, and reports each as a finding of severity "warning".
         strict_tail: raise TruncatedError if the source ends inside an entry; otherwise that is a finding.
-        isolation: "read_committed" leaves out aborted transactions, and all records from the first open transaction on. It needs a
-            source that can be read twice, or `transactions`. A marker counts if its checksum matches, also without `check_crc`. A batch
-            whose marker may be damaged or lost is damage (TRX-5).
+        isolation: "read_committed" leaves out aborted transactions, and all records from the first open transaction on. The source must
+            be the whole partition, and must be readable twice; `Log` finds the transactions of several segments. A marker counts if its
+            checksum matches, also without `check_crc`. A batch whose marker may be damaged or lost is damage (TRX-5).
         control: return the records of control batches too (transaction markers, KRaft).
         start_offset: first offset to return (inclusive), per record. A batch is left out unopened if its header claims only others.
         end_offset: end of the offsets to return (exclusive), per record.
@@ -120,21 +115,18 @@ def decode(
         threads: number of threads that decode. 1 is the calling thread, which is always used with `codecs`. Threads start with the first
             batch. A forked child cannot continue a stream whose threads its parent started (ValueError); it opens its own.
         format: "auto" reads magic 0, 1 and 2 of Kafka 0.8 and later, entry by entry, and reads a file whose name ends with `.kafka` as
-            Kafka 0.7. "0.7" and "v0" to "v3" read that format only. "sniff" decides between Kafka 0.7 and later by the first entry.
-        experimental: read batches of magic 3 too, a proposal that was never released (KIP-931). Without it they are an
-            UnsupportedError, unless `format` is "v3", which reports a finding instead.
-        base_position: position of the first byte in its partition, for Kafka 0.7, whose offsets are positions. None takes it from the name
-            of a `.kafka` file, or 0. There, `offset` is the position after a message; all messages of a wrapper but the last have the
-            position of the wrapper, so it is not unique. `entryPosition` and `indexInEntry` are. `start_offset` and `end_offset` are
-            compared with the positions where entries start.
-        ignore_lz4_header_checksum: read LZ4 frames of magic 1 and 2 with any header checksum; those of magic 0 are always read so.
-        allow_dependent_lz4_blocks: read LZ4 frames whose blocks depend on each other, which brokers reject and `validate` reports.
+            Kafka 0.7. "v3" reads magic 3 besides, a proposal that was never released (KIP-931); otherwise a batch of magic 3 is an
+            UnsupportedError. "0.7" and "v0" to "v2" read that format only. "sniff" decides between Kafka 0.7 and later by the first entry.
+            In Kafka 0.7 offsets are positions, counted from the one in the name of a `.kafka` file. `offset` is the position after a
+            message; all messages of a wrapper but the last have the position of the wrapper, so it is not unique. `entryPosition` and
+            `indexInEntry` are. `start_offset` and `end_offset` are compared with the positions where entries start.
+        quirks: names of deviations to accept. Kafka refuses them, and `validate` reports them. "lz4-header-checksum" accepts LZ4 frames of
+            magic 1 and 2 with any header checksum; in magic 0 every header checksum is accepted. "lz4-dependent-blocks" accepts LZ4 frames
+            whose blocks depend on each other. The error of a batch that a quirk makes readable names the quirk.
         zstd_dictionaries: the bytes of trained dictionaries, for zstd frames that name one of them.
         codecs: a registry of plugins (`logsegment.plugins`) that decompress the batches that name them. A registry names code that is
             imported: trust it as you trust the Python path.
         limits: bounds of the sizes that an entry may declare; None is `Limits()`.
-        null_headers: null instead of an empty list for records without headers, as Spark's Kafka source returns them.
-        transactions: aborted and open transactions of the partition, from `scan_transactions`.
         values: "raw", or "internal" for the column `internal` too, with the fields of control records and of records of Kafka's internal
             topics. The topic is `topic`, or that of the directory of a file. To name the column in `columns` does the same, and gives null
             if no topic is known. It is a struct of `type` (Kafka's name), `version` (of the value), `key` and `value` (JSON text, or
@@ -199,15 +191,10 @@ def decode(
         partition=partition_number(partition),
         threads=threads,
         format=format,
-        experimental=experimental,
-        base_position=base_position,
-        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
-        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
+        quirks=quirks,
         zstd_dictionaries=zstd_dictionaries,
         codecs=codecs,
         limits=limits,
-        null_headers=null_headers,
-        transactions=transactions,
         values=values,
         key_values=key_values,
         schemas=schemas,

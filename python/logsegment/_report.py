@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import ArrowTable, Finding, RecordBatchError, findings_table
+from logsegment._options import Quirk
 from logsegment._registration import IoStats
 from logsegment._survey import SWALLOWED, DamageSummary, LostRange, SafeRange
 from logsegment._text import count
@@ -18,7 +19,7 @@ SHOWN = 20
 #: The rule of an incomplete entry.
 TORN = "L8-14"
 #: The rule of the information that a file has batches of magic 3.
-EXPERIMENTAL = "EXPERIMENTAL"
+PROPOSED = "EXPERIMENTAL"
 #: Rules of batches that need a missing plugin.
 MISSING_PLUGIN = frozenset({"S-P19", "S-P20"})
 #: The rule of batches on which their plugin failed.
@@ -31,14 +32,17 @@ LIMIT = "COD-6"
 NO_DICTIONARY = "COD-Z5"
 #: Rules of batches that cannot be read here, if the finding has the base offset of a whole batch. Other bytes may claim the same.
 _UNREADABLE = MISSING_PLUGIN | {LIMIT, NO_DICTIONARY, "MAP-3"}
+#: Rules of compressed streams that other writers break; the message of a stream that is otherwise valid names the quirks to accept.
+_QUIRK_RULES = frozenset({"COD-L8", "COD-L12"})
 _OVER_LIMIT = re.compile(r"over the limit (\w+) = (\d+)")
-Why: TypeAlias = Literal["missing_plugin", "failed", "limit", "dictionary", "experimental"]
+Why: TypeAlias = Literal["missing_plugin", "failed", "limit", "dictionary", "quirk", "format"]
 _REASONS: dict[Why, str] = {
     "missing_plugin": "without their plugin",
     "failed": "of a plugin that failed",
     "limit": "over a limit",
     "dictionary": "without their zstd dictionary",
-    "experimental": "of the experimental format v3",
+    "quirk": "that need a quirk",
+    "format": "of a format that only its name reads",
 }
 
 
@@ -58,8 +62,8 @@ class Report:
         batches (int): valid batches.
         records (int or None): their records; None if they were not counted.
         undecompressed (list[Finding]): findings about batches that are not damaged and were not opened: of missing plugins
-            (S-P19, S-P20) or failed plugins (S-P6), over a limit (COD-6), without their zstd dictionary (COD-Z5), of magic 3
-            without `experimental` (MAP-3).
+            (S-P19, S-P20) or failed plugins (S-P6), over a limit (COD-6), without their zstd dictionary (COD-Z5), readable with a
+            quirk (COD-L8, COD-L12), of magic 3 without its name as the `format` (MAP-3).
         io_stats: counters of the read.
 
     Example:
@@ -99,9 +103,9 @@ class Report:
             io_stats.update(report.io_stats)
         surveys = [survey.in_file(report.path or "") for report in files for survey in report._surveys]
         named = [in_named_file(finding, report.path) for report in files for finding in report.findings]
-        first = next((finding for finding in named if finding.rule == EXPERIMENTAL), None)
+        first = next((finding for finding in named if finding.rule == PROPOSED), None)
         # The format of every file is worth one finding.
-        whole = cls([finding for finding in named if finding.rule != EXPERIMENTAL or finding is first], IoStats(io_stats), surveys)
+        whole = cls([finding for finding in named if finding.rule != PROPOSED or finding is first], IoStats(io_stats), surveys)
         whole._has_checksums = all(report._has_checksums for report in files)
         whole._files = files
         return whole
@@ -168,8 +172,9 @@ class Report:
     def undecompressed(self) -> list[Finding]:
         """Return the findings about batches that were not opened, and have no known damage.
 
-        Their plugin is missing or failed, they are over a limit, they need a zstd dictionary that was not supplied, or they are of magic 3
-        without `experimental`. Without `check_crc`, a batch with a failed plugin is not included, because it may be damaged.
+        Their plugin is missing or failed, they are over a limit, they need a zstd dictionary that was not supplied, they need a
+        quirk, or they are of magic 3, and `format` does not name it.
+        Without `check_crc`, a batch with a failed plugin is not included, because it may be damaged.
         """
         return [finding for finding in self.findings if self._is_unopened(finding)]
 
@@ -244,11 +249,17 @@ def is_undecompressed(finding: Finding) -> bool:
 
 def is_unreadable(problem: Finding | RecordBatchError) -> bool:
     """Return True for a batch without known damage that cannot be read here, at which `unreadable` decides."""
-    return problem.rule in _UNREADABLE and problem.base_offset is not None
+    return (problem.rule in _UNREADABLE or bool(quirks_of(problem))) and problem.base_offset is not None
 
 
-def is_experimental(finding: Finding) -> bool:
-    """Return True for the error of a valid batch of magic 3 without `experimental`; invalid bytes have no base offset."""
+def quirks_of(problem: Finding | RecordBatchError) -> tuple[Quirk, ...]:
+    """Return the quirks that make a batch readable, if that is all that it lacks."""
+    text = str(problem) if isinstance(problem, RecordBatchError) else problem.message
+    return tuple(quirk for quirk in get_args(Quirk) if problem.rule in _QUIRK_RULES and quirk in text)
+
+
+def needs_format(finding: Finding) -> bool:
+    """Return True for the error of a valid batch that only the name of its format reads; invalid bytes have no base offset."""
     return finding.rule == "MAP-3" and finding.base_offset is not None
 
 
@@ -256,8 +267,10 @@ def why(finding: Finding) -> Why:
     """Return the reason why a batch was not decompressed."""
     if finding.rule in MISSING_PLUGIN:
         return "missing_plugin"
+    if finding.rule in _QUIRK_RULES:
+        return "quirk"
     reasons: dict[str, Why] = {LIMIT: "limit", NO_DICTIONARY: "dictionary", FAILED: "failed"}
-    return reasons.get(finding.rule, "experimental")
+    return reasons.get(finding.rule, "format")
 
 
 def limit_of(finding: Finding) -> str:

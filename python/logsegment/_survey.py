@@ -169,22 +169,22 @@ def surveyed_source(
     return SurveyedSource(lambda start, stop: view[start:stop], True, validate_from, is_damage, options)
 
 
-def survey(source: SurveyedSource, findings: Sequence[Finding], totals: Totals | None, *, has_experimental: bool = False) -> DamageSummary:
+def survey(source: SurveyedSource, findings: Sequence[Finding], totals: Totals | None, *, has_proposed: bool = False) -> DamageSummary:
     """Look at the headers of everything that a validation did not find damaged; nothing is decompressed.
 
     Args:
         source: the source.
         findings: of its validation.
         totals: those of all headers, which are not read again if nothing is damaged.
-        has_experimental: there are batches of magic 3 that were not read. Their headers have offsets, which `totals` do not count.
+        has_proposed: there are batches of magic 3 that were not read. Their headers have offsets, which `totals` do not count.
     """
     places, is_complete = _damaged(source, findings)
     if source.ranges is None or not is_complete or len(places) > MOST_PLACES:
         lost = [LostRange(start, end - start, rule, None, None) for start, end, rule in places]
         is_known = source.ranges is None and not lost and totals is not None
         return DamageSummary([SafeRange(*totals)] if is_known and totals else [], lost, is_complete=is_known)
-    if has_experimental:
-        source = replace(source, options=replace(source.options, experimental=True))
+    if has_proposed:
+        source = replace(source, options=source.options.of_every_format())
     elif not places and totals:
         return DamageSummary(valid=[SafeRange(*totals)])
     found = DamageSummary()

@@ -26,7 +26,7 @@ from logsegment._errors import in_file
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import Depth, EntryKeywords, ReadOptions
 from logsegment._places import is_tiered
-from logsegment._report import TORN, Report, is_damage, is_experimental
+from logsegment._report import TORN, Report, is_damage, needs_format
 from logsegment._survey import SWALLOWED, UNFINISHED, DamageSummary, Totals, survey, surveyed_source
 from logsegment.tiered.listing import with_lost_indexes
 
@@ -92,7 +92,7 @@ def _surveyed(source: Any, how: tuple[Depth, ReadOptions], report: Report, total
         return validate_findings(rest, *how)[0]
 
     readable = surveyed_source(source, how[1], validate_from, report._is_damage)
-    return survey(readable, report.findings, totals, has_experimental=any(map(is_experimental, report.findings)))
+    return survey(readable, report.findings, totals, has_proposed=any(map(needs_format, report.findings)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +214,7 @@ def error_of(path: str, finding: Finding, options: ReadOptions) -> RecordBatchEr
     Args:
         path: of the file.
         finding: as `damage_in` returns it.
-        options: those of the read; `strict_tail`, `format` and `experimental` count.
+        options: those of the read; `strict_tail` and `format` count.
 
     Raises:
         OSError: if the file cannot be read.
@@ -227,7 +227,6 @@ def error_of(path: str, finding: Finding, options: ReadOptions) -> RecordBatchEr
         columns=("offset",),
         strict_tail=options.strict_tail and finding.rule != SWALLOWED,
         format=options.format,
-        experimental=options.experimental,
         limits=options.limits,
     )
     try:

@@ -100,7 +100,7 @@ class FetchOptions:
     release: str | None
     topic_compression: str
     first_offset: int | None
-    experimental: bool
+    format: Literal["auto", "v3"]
     limits: Limits | None
     codecs: CodecRegistry | None
 
@@ -242,7 +242,7 @@ def fetch(
     release: str | None = None,
     topic_compression: str = "producer",
     first_offset: int | None = None,
-    experimental: bool = False,
+    format: Literal["auto", "v3"] = "auto",
     limits: Limits | None = None,
     codecs: CodecRegistry | None = None,
 ) -> bytes:
@@ -260,8 +260,8 @@ def fetch(
         topic_compression: the topic's ``compression.type``, see `append`.
         first_offset: the fetch offset. Entries that end before it are dropped, and in converted entries also records of uncompressed
             batches below it.
-        experimental: the log may have batches of magic 3, a proposal (KIP-931). No version of Fetch has it, so they are converted down:
-            to magic 2 from version 4 on.
+        format: "v3" if the log may have batches of magic 3, a proposal (KIP-931). No version of Fetch has it, so they are converted
+            down: to magic 2 from version 4 on.
         limits: see `logsegment.decode`.
         codecs: a registry of plugins, for an alias in `topic_compression`; see `append`. Brokers do not convert batches of a plugin
             (S-P22); `logsegment.convert` to another codec does.
@@ -290,7 +290,7 @@ def fetch(
         release=release,
         topic_compression=topic_compression,
         first_offset=first_offset,
-        experimental=experimental,
+        format=format,
         limits=limits,
         codecs=codecs,
     )

@@ -42,6 +42,7 @@ FILES = (
     Sample("old-logs", "a log directory of Kafka 0.8.2 with clicks-0"),
     Sample("__consumer_offsets-1", "committed offsets of consumer groups"),
     Sample("__cluster_metadata-0", "the metadata of a cluster, with snapshots"),
+    Sample("dead-cluster", "the log directory of a broker of Kafka 4.3 that was killed"),
     Sample("_schemas-0", "the log of a schema registry"),
     Sample("alpha-avro-refs-0", "Avro values, whose schemas refer to others"),
     Sample("alpha-avro-incompatible-0", "Avro values of schemas that are not compatible"),

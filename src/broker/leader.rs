@@ -18,6 +18,7 @@ use crate::framing::{Frame, Step, step};
 use crate::limits::Limits;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{BatchHeader, CompressionType, Formats, NewRecord, RecordFormat, TimestampType};
+use crate::quirks::Quirks;
 use crate::wire::Sink;
 
 /// Validates records, assigns offsets and timestamps, converts and compresses as the topic says.
@@ -179,7 +180,9 @@ impl<'a> LeaderAppend<'a> {
     fn look(&mut self, frame: Frame<'_>, first: &BatchHeader, header: &BatchHeader) -> Result<RecordSummary> {
         let at = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
         ensure_batch(first, header, self.options).map_err(at)?;
-        let Some(opened) = self.decoder.open(frame).map_err(inner_compressed)? else { return Ok(RecordSummary::default()) };
+        let Some(opened) = self.decoder.open(frame).map_err(|error| inner_compressed(error.readable_with(Quirks::default())))? else {
+            return Ok(RecordSummary::default());
+        };
         let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
         let mut look = RecordValidator::new(&opened, section, self.options);
         let walked = opened.walk.read_all(&section, &mut look);

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, ErrorKind};
+use crate::quirks::Quirks;
 
 #[cold]
 pub fn gzip_error(rule: &'static str, problem: &'static str) -> Error {
@@ -25,5 +26,5 @@ pub fn zstd_error(rule: &'static str, problem: impl Into<Cow<'static, str>>) -> 
 }
 
 fn corrupt(codec: &'static str, rule: &'static str, problem: Cow<'static, str>) -> Error {
-    ErrorKind::Codec { rule, codec, problem }.into()
+    ErrorKind::Codec { rule, codec, problem, quirks: Quirks::default() }.into()
 }

@@ -22,8 +22,9 @@ pub use lz4::{ChecksumForm, EntryLen, FoundChecksum, HeaderChecksum, NO_ENTRIES,
 pub use output::{Decompressed, SLACK};
 pub use plugin::{CodecTable, Memory, NativeCodec, OutputPlacement, PluginCodecs, PluginOutput, Plugins};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::Budget;
+use crate::quirks::{Quirk, Quirks};
 use output::Output;
 
 /// The kind of a compressed stream, as the caller names it.
@@ -46,14 +47,14 @@ pub enum Codec {
 pub struct Decompressor {
     gzip: gzip::GzipDecompressor,
     zstd: zstd::ZstdDecompressor,
-    allows_dependent_lz4_blocks: bool,
+    quirks: Quirks,
 }
 
 impl Decompressor {
-    /// Sets whether LZ4 frames whose blocks depend on each other are accepted; brokers refuse them.
+    /// Sets the deviations that are accepted.
     #[must_use]
-    pub fn with_dependent_lz4_blocks(self, allows: bool) -> Self {
-        Self { allows_dependent_lz4_blocks: allows, ..self }
+    pub fn with_quirks(self, quirks: Quirks) -> Self {
+        Self { quirks, ..self }
     }
 
     /// Sets the dictionaries that zstd frames may name (COD-Z5).
@@ -96,7 +97,8 @@ impl Decompressor {
         budget: &Budget,
         findings: Option<&mut Vec<CodecFinding>>,
     ) -> Result<()> {
-        self.decompress_to(codec, input, &mut Output::new(out, budget)?, findings)
+        let decompressed = self.decompress_to(codec, input, &mut Output::new(out, budget)?, findings);
+        decompressed.map_err(|error| self.naming_quirks(error, codec, input, budget))
     }
 
     /// Decompresses `input` into `out` until `is_enough` returns true for the decompressed bytes, which it is asked after each step.
@@ -114,7 +116,8 @@ impl Decompressor {
         budget: &Budget,
         is_enough: &mut dyn FnMut(&Decompressed) -> bool,
     ) -> Result<()> {
-        self.decompress_to(codec, input, &mut Output::new(out, budget)?.watched(is_enough), None)
+        let decompressed = self.decompress_to(codec, input, &mut Output::new(out, budget)?.watched(is_enough), None);
+        decompressed.map_err(|error| self.naming_quirks(error, codec, input, budget))
     }
 
     fn decompress_to(
@@ -128,11 +131,30 @@ impl Decompressor {
             Codec::Gzip => self.gzip.decompress(input, output, findings),
             Codec::Snappy => snappy::decompress(input, output, findings),
             Codec::Lz4(accepted, entry_len) => {
-                let read = lz4::FrameOptions { accepted, entry_len, allows_dependent: self.allows_dependent_lz4_blocks };
+                let read = lz4::FrameOptions { accepted: accepted.with(self.quirks), entry_len, quirks: self.quirks };
                 lz4::decompress(input, read, output, findings)
             }
             Codec::Zstd => self.zstd.decompress(input, output, findings),
         }
+    }
+
+    /// Adds the quirks with which a stream can be read to its error, if there are any.
+    #[cold]
+    fn naming_quirks(&self, error: Error, codec: Codec, input: &[u8], budget: &Budget) -> Error {
+        let mut needed = Quirks::default();
+        let mut missing = Quirk::of_rule(error.rule());
+        while let Some(quirk) = missing.filter(|quirk| !needed.has(*quirk)) {
+            needed = needed.with(quirk);
+            let accepted = needed.iter().fold(self.quirks, Quirks::with);
+            let mut decompressor = Self::default().with_quirks(accepted);
+            let mut scratch = Decompressed::default();
+            let read = Output::new(&mut scratch, budget).and_then(|mut output| decompressor.decompress_to(codec, input, &mut output, None));
+            match read {
+                Ok(()) => return error.readable_with(needed),
+                Err(other) => missing = Quirk::of_rule(other.rule()),
+            }
+        }
+        error
     }
 }
 

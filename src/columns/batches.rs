@@ -12,8 +12,8 @@ use super::stream_options::StreamOptions;
 use crate::decode::{DecodeOptions, Decoder, Stats, checksummed, parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, FrameEvent, Run, Runs, Source, Step, step};
-use crate::model::{BatchHeader, RecordFormat};
-use crate::validate::{Finding, Findings};
+use crate::model::BatchHeader;
+use crate::validate::Findings;
 use crate::wire::as_u64;
 
 /// What streams of batch rows have in common: the rows under construction, and how the stream ended.
@@ -22,26 +22,21 @@ pub(super) struct Gathered {
     schema: SchemaRef,
     failed: Option<Error>,
     pub is_done: bool,
-    /// The format never shipped, was named and not allowed, and that was not told yet.
-    reports_experimental: bool,
 }
 
 impl Gathered {
     pub fn new(options: &StreamOptions) -> Self {
         let columns = BatchColumns::new(&options.decode.codecs.plugins);
         let schema = Arc::new(Schema::new(batch_fields()));
-        Self { columns, schema, failed: None, is_done: false, reports_experimental: options.decode.reports_experimental }
+        Self { columns, schema, failed: None, is_done: false }
     }
 
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// Writes the row of a header; that its format is experimental is told once.
-    pub fn push(&mut self, header: &BatchHeader, is_valid: Option<bool>, findings: &mut Findings) {
-        if header.format == RecordFormat::V3 && std::mem::take(&mut self.reports_experimental) {
-            findings.push(Finding::of_experimental(header.format, header.position));
-        }
+    /// Writes the row of a header.
+    pub fn push(&mut self, header: &BatchHeader, is_valid: Option<bool>) {
         self.columns.push(header, is_valid);
     }
 
@@ -144,7 +139,7 @@ impl BatchRows {
             self.stats.bytes_checksummed += checksummed(header);
             verify(bytes, header).is_ok()
         });
-        self.gathered.push(header, is_valid, &mut self.findings);
+        self.gathered.push(header, is_valid);
     }
 }
 

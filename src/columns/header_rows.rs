@@ -71,7 +71,7 @@ impl HeaderRows {
                     self.stats.entries_read += 1;
                     let held = self.options.decode.segment.ensure_holds(&header);
                     match held.map_err(|error| error.in_batch(header.base_offset).at_byte(header.position)) {
-                        Ok(()) => self.gathered.push(&header, None, &mut self.findings),
+                        Ok(()) => self.gathered.push(&header, None),
                         Err(error) => {
                             let len = usize::try_from(header.size).unwrap_or(usize::MAX);
                             step_over(&self.options, &mut self.findings, error, header.position, len)?;
@@ -98,9 +98,7 @@ impl HeaderRows {
     fn search(&mut self) -> Result<()> {
         self.gathered.is_done = true;
         let source = (self.reopen)(self.walk.position())?.after(self.walk.last_offset());
-        let mut options = self.options.clone();
-        options.decode.reports_experimental &= self.stats.entries_read == 0;
-        self.rest = Some(BatchRows::new(source, options));
+        self.rest = Some(BatchRows::new(source, self.options.clone()));
         Ok(())
     }
 }

@@ -21,8 +21,6 @@ pub struct SourceChain {
     waiting: VecDeque<(Arc<str>, OpenStream)>,
     current: Option<(Arc<str>, Box<dyn BatchSource>)>,
     findings: Findings,
-    /// It was told that a format is experimental.
-    counts_as_listed: bool,
     /// What the streams before the current one did.
     done: Stats,
     noted: ValueNotes,
@@ -36,7 +34,6 @@ impl SourceChain {
             waiting: waiting.into_iter().collect(),
             current: None,
             findings: Findings::default(),
-            counts_as_listed: false,
             done: Stats::default(),
             noted: ValueNotes::default(),
         }
@@ -67,9 +64,7 @@ impl SourceChain {
 
     fn gather(&mut self) {
         if let Some((name, stream)) = &mut self.current {
-            let mut found = stream.take_findings();
-            found.keep_first("EXPERIMENTAL", &mut self.counts_as_listed);
-            self.findings.append(found.in_file(name));
+            self.findings.append(stream.take_findings().in_file(name));
         }
     }
 }

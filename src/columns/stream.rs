@@ -11,13 +11,11 @@ use super::parallel::Parallel;
 use super::run_pieces::{ASK_EVERY, RUN_LEN, check_first_run, leave_out, runs_of, tail_finding};
 use super::schema::{BinaryKind, Column};
 use super::stream_options::StreamOptions;
-use super::value_notes::ValueNotes;
 use super::views::Views;
 use crate::decode::Stats;
 use crate::error::{Error, Result};
 use crate::framing::{FrameEvent, Runs, Source};
-use crate::model::RecordFormat;
-use crate::validate::{Finding, Findings};
+use crate::validate::Findings;
 
 /// Most of them that a worker thread takes at a time.
 const MOST_RUN_LEN: usize = 8 << 20;
@@ -39,46 +37,10 @@ pub fn open(source: Source, mut options: StreamOptions) -> Box<dyn BatchSource> 
         // A thread that calls a plugin may need the interpreter, which a consumer may hold while it waits for that thread.
         options.threads = 1;
     }
-    let reports_experimental = options.decode.reports_experimental;
-    let stream = match options.projection.binary {
+    match options.projection.binary {
         BinaryKind::Binary => open_as::<Copied<i32>>(source, options),
         BinaryKind::LargeBinary => open_as::<Copied<i64>>(source, options),
         BinaryKind::BinaryView => open_as::<Views>(source, options),
-    };
-    if reports_experimental { Box::new(Experimental { stream, counts_as_listed: false }) } else { stream }
-}
-
-/// A stream of a format that never shipped, which was named and not allowed: a finding says so.
-struct Experimental {
-    stream: Box<dyn BatchSource>,
-    counts_as_listed: bool,
-}
-
-impl BatchSource for Experimental {
-    fn schema(&self) -> SchemaRef {
-        self.stream.schema()
-    }
-
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        self.stream.next_batch()
-    }
-
-    fn take_findings(&mut self) -> Findings {
-        let mut findings = Findings::default();
-        if !self.counts_as_listed && self.stream.stats().entries_read > 0 {
-            self.counts_as_listed = true;
-            findings.push(Finding::of_experimental(RecordFormat::V3, 0));
-        }
-        findings.append(self.stream.take_findings());
-        findings
-    }
-
-    fn stats(&self) -> Stats {
-        self.stream.stats()
-    }
-
-    fn value_notes(&self) -> ValueNotes {
-        self.stream.value_notes()
     }
 }
 

@@ -173,7 +173,9 @@ impl Values {
             };
             if let Err(error) = decoded {
                 // A result that does not fit is not the fault of the value: its rows are gone with the chunk that was closed.
-                let raises = error.is_unreadable() && chunks.options.decode.unreadable == Unreadable::Raise;
+                // Kafka refuses a value with a quirk, as it refuses other invalid values.
+                let is_refused = !error.quirks().is_empty();
+                let raises = error.is_unreadable() && !is_refused && chunks.options.decode.unreadable == Unreadable::Raise;
                 if on_bad != OnBadValue::Null || raises || !error.is_about_data() || error.kind() == too_much().kind() {
                     return Err(error.in_row(index));
                 }

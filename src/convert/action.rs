@@ -74,7 +74,7 @@ pub fn count_losses(header: &BatchHeader, action: EntryAction, options: &Convert
     let mut lose = |kind, is_lost: bool| losses.add(kind, u64::from(is_lost), header.position, header.base_offset);
     if action == EntryAction::Relayout {
         // Bits that are nobody's in one format and mean something in the other cannot stay.
-        let lost = header.attributes.unused() & !header.attributes.unused_in_v3();
+        let lost = header.attributes.unused() & !header.attributes.unused_in_proposed();
         return lose(LossKind::UnusedBits, header.format == RecordFormat::V2 && lost != 0);
     }
     if !matches!(action, EntryAction::Drop | EntryAction::Rebuild) {

@@ -11,6 +11,7 @@ use crate::encode::BatchSettings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, FrameEvent, Run, Runs, Source, Step, Tail, step};
 use crate::model::{BatchHeader, CompressionType, Discard, RecordFormat, Section, TimestampType};
+use crate::quirks::Quirks;
 use crate::wire::Sink;
 
 /// Converts the entries of a source.
@@ -27,7 +28,7 @@ pub struct Converter {
     next_offset: i64,
     map: Option<Vec<MapRow>>,
     /// Position of the first entry of magic 3.
-    experimental_at: Option<u64>,
+    proposed_at: Option<u64>,
     is_dry: bool,
 }
 
@@ -85,7 +86,7 @@ impl Converter {
             stopped: None,
             next_offset: options.first_offset.unwrap_or(0),
             map: is_mapped.then(Vec::new),
-            experimental_at: None,
+            proposed_at: None,
             is_dry: false,
             options,
         })
@@ -129,8 +130,8 @@ impl Converter {
     }
 
     /// Position of the first entry of magic 3 so far: a format that never shipped.
-    pub fn experimental_at(&self) -> Option<u64> {
-        self.experimental_at
+    pub fn proposed_at(&self) -> Option<u64> {
+        self.proposed_at
     }
 
     /// From Kafka 0.7: the offset that the next message would get.
@@ -161,7 +162,7 @@ impl Converter {
         let header = parse_header(frame, self.options.decode.formats, self.options.decode.base_position)
             .map_err(|error| error.at_byte(frame.position))?;
         if header.format == RecordFormat::V3 {
-            self.experimental_at.get_or_insert(frame.position);
+            self.proposed_at.get_or_insert(frame.position);
         }
         let is_tolerated = self.is_tolerated(frame, &header);
         let action = match action(&header, &self.options) {
@@ -284,9 +285,8 @@ impl Converter {
 
 /// A decoder without tolerance for LZ4 frames, where the options have any.
 fn strict_decoder(decode: &DecodeOptions) -> Option<Decoder> {
-    let has_tolerance = decode.codecs.ignore_lz4_header_checksum || decode.codecs.allow_dependent_lz4_blocks;
-    let codecs = CodecOptions { ignore_lz4_header_checksum: false, allow_dependent_lz4_blocks: false, ..decode.codecs.clone() };
-    has_tolerance.then(|| Decoder::new(DecodeOptions { codecs, ..decode.clone() }))
+    let codecs = CodecOptions { quirks: Quirks::default(), ..decode.codecs.clone() };
+    (!decode.codecs.quirks.is_empty()).then(|| Decoder::new(DecodeOptions { codecs, ..decode.clone() }))
 }
 
 /// On the way down, records of uncompressed batches below the first offset are left out (CNV-5).

@@ -3,7 +3,7 @@
 use super::transactions::may_be_marker;
 use super::{DecodeOptions, entry_candidates, parse_header, verify};
 use crate::error::Error;
-use crate::format::{v0_v1, v2, v3, v07};
+use crate::format::{record_batch, v0_v1, v2, v07};
 use crate::framing::{Claim, EntryChecksum, Frame, LOG_OVERHEAD, Verifier};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
@@ -67,7 +67,7 @@ impl ChecksumVerifier {
 
     /// What entries behind damage may be. Whole batches of magic 3 are found where they are not read, too: they are refused then, not lost.
     fn searched_formats(&self) -> Formats {
-        if self.formats == Formats::Auto { Formats::Experimental } else { self.formats }
+        if self.formats == Formats::Auto { Formats::Every } else { self.formats }
     }
 
     fn is_allowed(&self, len: usize) -> bool {
@@ -95,7 +95,7 @@ impl Verifier for ChecksumVerifier {
         let magic = front.get(self.reach()).map(|magic| i8::from_be_bytes([*magic]));
         match magic.and_then(|magic| self.searched_formats().of_magic(magic)) {
             Some(RecordFormat::V2) => self.batch_claim(front),
-            Some(RecordFormat::V3) => self.v3_claim(front),
+            Some(RecordFormat::V3) => self.proposed_claim(front),
             Some(RecordFormat::V0 | RecordFormat::V1) => self.message_claim(front),
             Some(RecordFormat::V07) => self.v07_claim(front),
             None => Claim::No,
@@ -120,7 +120,7 @@ impl Verifier for ChecksumVerifier {
     fn next(&self, bytes: &[u8]) -> Option<usize> {
         match self.formats {
             Formats::Only(RecordFormat::V07) => memchr::memchr2(0, 1, bytes.get(v07::layout::MAGIC..)?),
-            Formats::Auto | Formats::Experimental => entry_candidates::next(bytes, (0, v3::layout::MAGIC.cast_unsigned()), self.top()),
+            Formats::Auto | Formats::Every => entry_candidates::next(bytes, (0, record_batch::LAST_MAGIC.cast_unsigned()), self.top()),
             Formats::Only(format) => {
                 let magic = format.magic().cast_unsigned();
                 entry_candidates::next(bytes, (magic, magic), self.top())
@@ -144,12 +144,12 @@ impl ChecksumVerifier {
         if front.len() < len { Claim::Long(len) } else { Claim::Whole(len) }
     }
 
-    fn v3_claim(&self, front: &[u8]) -> Claim {
-        let Some(len) = claimed_len(front).filter(|len| *len >= v3::layout::MIN_HEADER_LEN && self.is_allowed(*len)) else {
+    fn proposed_claim(&self, front: &[u8]) -> Claim {
+        let Some(len) = claimed_len(front).filter(|len| *len >= record_batch::MIN_HEADER_LEN && self.is_allowed(*len)) else {
             return Claim::No;
         };
-        let Some(head) = front.get(..len.min(v3::layout::MAX_HEADER_LEN)) else { return Claim::Cut };
-        match v3::parse::header(head, 0) {
+        let Some(head) = front.get(..len.min(record_batch::MAX_HEADER_LEN)) else { return Claim::Cut };
+        match record_batch::parse_header(RecordFormat::V3, head, 0) {
             Ok(header) if makes_sense(&header) => {}
             _ => return Claim::No,
         }

@@ -1,13 +1,13 @@
 //! What entries are decompressed with, and into: options, codec contexts, buffers.
 
-use super::header::{checksummed, ensure_count, records_at};
+use super::header::{checksummed, records_at};
 use super::opened::{DecodedBatch, RecordsSource};
 use super::walk::entry_len;
 use super::{DecodeOptions, Stats};
 use crate::codec::{Codec, CodecFinding, Decompressed, Decompressor, HeaderChecksum, Memory, OutputPlacement, PluginOutput};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::record_batch::{Prefix, RecordHead, ensure_count};
 use crate::format::v2::parse;
-use crate::format::v3::records::{Prefix, RecordHead};
 use crate::framing::Frame;
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType, Formats, Section};
@@ -36,9 +36,8 @@ pub const MOST_AHEAD: usize = 64 << 10;
 impl Decoder {
     /// A decoder with these options.
     pub fn new(options: DecodeOptions) -> Self {
-        let decompressor = Decompressor::default()
-            .with_dependent_lz4_blocks(options.codecs.allow_dependent_lz4_blocks)
-            .with_zstd_dictionaries(options.codecs.zstd_dictionaries.clone());
+        let decompressor =
+            Decompressor::default().with_quirks(options.codecs.quirks).with_zstd_dictionaries(options.codecs.zstd_dictionaries.clone());
         Self { options, decompressor, ..Self::default() }
     }
 
@@ -132,7 +131,6 @@ impl Decoder {
             self.ensure_counted(header, self.decompressed.bytes().len(), true)?;
         }
         let mut prefix = Prefix::new(count, header.has_record_attributes(), &limits);
-        let codec = self.accepting(codec);
         let budget = Budget::for_entry(&limits, records.len());
         let mut failed = None;
         let decompressed =
@@ -163,20 +161,9 @@ impl Decoder {
         Ok(count)
     }
 
-    /// Returns the codec with the header checksums that the options accept.
-    fn accepting(&self, codec: Codec) -> Codec {
-        match codec {
-            Codec::Lz4(HeaderChecksum::Correct, entry_len) if self.options.codecs.ignore_lz4_header_checksum => {
-                Codec::Lz4(HeaderChecksum::Ignored, entry_len)
-            }
-            other => other,
-        }
-    }
-
     /// Decompresses into the decoder's buffer.
     pub(super) fn decompress(&mut self, codec: Codec, compressed: &[u8], findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
         let budget = Budget::for_entry(&self.options.limits, compressed.len());
-        let codec = self.accepting(codec);
         self.decompressor.decompress(codec, compressed, &mut self.decompressed, &budget, findings)?;
         self.stats.entries_decompressed += 1;
         self.stats.bytes_inflated += as_u64(self.decompressed.bytes().len());

@@ -1,7 +1,7 @@
 //! The header of an entry of any format, and its checksum.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{v0_v1, v2, v3, v07};
+use crate::format::{record_batch, v0_v1, v2, v07};
 use crate::framing::Frame;
 use crate::model::{BatchHeader, Formats, RecordFormat};
 
@@ -14,32 +14,13 @@ use crate::model::{BatchHeader, Formats, RecordFormat};
 #[inline]
 pub fn parse_header(frame: Frame<'_>, formats: Formats, base_position: i64) -> Result<BatchHeader> {
     match formats.of_magic(frame.magic) {
-        Some(RecordFormat::V2) => match v2::parse::header(frame.bytes, frame.position) {
-            Ok(header) if !header.attributes.is_of_v3() && adds_up(&header) => Ok(header),
-            _ if v3::magic::is_magic_3(frame.bytes) => Err(v3::magic::refusal("the magic is 2, but the batch is valid only as magic 3")),
-            header => header,
-        },
-        Some(RecordFormat::V3) => v3::parse::header(frame.bytes, frame.position),
+        Some(format @ (RecordFormat::V2 | RecordFormat::V3)) => record_batch::parse_header(format, frame.bytes, frame.position),
         Some(format @ (RecordFormat::V0 | RecordFormat::V1)) => v0_v1::parse::header(frame.bytes, frame.position, format),
         Some(RecordFormat::V07) => {
             let offset = base_position.wrapping_add(i64::try_from(frame.position).unwrap_or(i64::MAX));
             v07::parse::header(frame.bytes, frame.position, offset)
         }
         None => Err(unsupported(frame, formats)),
-    }
-}
-
-/// True for a batch with as many records as offsets or fewer, and with one timestamp for a single record. Where magic 2 has those numbers,
-/// magic 3 has the upper half of a producer id and bytes of records.
-#[inline]
-fn adds_up(header: &BatchHeader) -> bool {
-    let offsets = header.last_offset.wrapping_sub(header.base_offset).saturating_add(1);
-    match header.count {
-        Some(1) => {
-            let has_others = header.attributes.has_delete_horizon() || header.append_time().is_some();
-            offsets >= 1 && (header.base_timestamp == header.max_timestamp || has_others)
-        }
-        count => count.is_some_and(|count| count > 1 && i64::from(count) <= offsets),
     }
 }
 
@@ -50,8 +31,7 @@ fn adds_up(header: &BatchHeader) -> bool {
 #[inline]
 pub fn verify(entry: &[u8], header: &BatchHeader) -> Result<()> {
     match header.format {
-        RecordFormat::V2 => v2::parse::verify(entry, header.crc),
-        RecordFormat::V3 => v3::parse::verify(entry, header.crc),
+        RecordFormat::V2 | RecordFormat::V3 => v2::parse::verify(entry, header.crc),
         RecordFormat::V0 | RecordFormat::V1 => v0_v1::parse::verify(entry, header.crc),
         RecordFormat::V07 => v07::parse::V07Message::parse(entry)?.verify(entry),
     }
@@ -72,39 +52,24 @@ pub fn checksummed(header: &BatchHeader) -> u64 {
 /// Where the records of a batch start in its entry, maybe compressed.
 #[inline]
 pub fn records_at(header: &BatchHeader, entry: &[u8]) -> usize {
-    if header.format == RecordFormat::V3 { v3::parse::header_len(entry) } else { v2::layout::HEADER_LEN }
+    record_batch::header_len(header.format, entry)
 }
 
-/// The count of a batch as a number of records that `section_len` uncompressed bytes can hold.
-///
-/// # Errors
-/// `Count` (V2-32, V2-35, V2-37).
-#[inline]
-pub fn ensure_count(header: &BatchHeader, section_len: usize, is_decompressed: bool) -> Result<usize> {
-    match header.format {
-        RecordFormat::V3 => v3::parse::ensure_count(header, section_len, is_decompressed),
-        _ => v2::parse::ensure_count(header.count.unwrap_or(0), section_len, is_decompressed),
-    }
-}
-
-/// The error says the base offset of a batch of magic 3 that is whole: nothing but the switch is missing.
+/// The error has the base offset of a valid batch of magic 3: nothing but the name of its format is missing.
 #[cold]
 fn unsupported(frame: Frame<'_>, formats: Formats) -> Error {
     let magic = frame.magic;
     let advice = match (magic, formats) {
-        (3, Formats::Auto) => {
-            "the proposed format v3 is experimental and read only with format=\"v3\" or experimental=True \
-             (--experimental on the command line, the option experimental in Spark)"
+        (record_batch::LAST_MAGIC, Formats::Auto) => {
+            "a proposal that was never released is read only with format=\"v3\" (--format v3 on the command line, the option format in Spark)"
         }
         (_, Formats::Only(_)) => "another format was named",
         _ => "no format of this magic is known",
     };
     let error = Error::from(ErrorKind::UnsupportedFormat { rule: "MAP-3", magic, advice }).in_field("magic");
-    if formats != Formats::Auto || magic != v3::layout::MAGIC {
-        return error;
-    }
-    match v3::parse::header(frame.bytes, frame.position) {
-        Ok(header) if v3::parse::verify(frame.bytes, header.crc).is_ok() => error.in_batch(header.base_offset),
-        _ => error,
+    let refused = (formats == Formats::Auto).then(|| record_batch::refused_offset(magic, frame.bytes, frame.position)).flatten();
+    match refused {
+        Some(base_offset) => error.in_batch(base_offset),
+        None => error,
     }
 }

@@ -20,9 +20,10 @@ mod upload_check;
 mod v07;
 mod walk;
 
+pub use crate::format::record_batch::ensure_count;
 pub use checksum_verifier::{ChecksumVerifier, Checksums};
 pub use decoder::{Decoder, MOST_AHEAD};
-pub use header::{checksummed, ensure_count, parse_header, records_at, verify};
+pub use header::{checksummed, parse_header, records_at, verify};
 pub use message_bundle::Bundle;
 pub(crate) use message_codec::ensure_codec;
 pub(crate) use open::is_empty_compressed;

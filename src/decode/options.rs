@@ -8,14 +8,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::model::timestamp::TimeRange;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat, UploadOffsets};
+use crate::quirks::Quirks;
 
 /// What a decode is asked for.
 #[derive(Clone, Debug)]
 pub struct DecodeOptions {
     /// Which formats the entries are of.
     pub formats: Formats,
-    /// A batch of a format that never shipped leaves a finding: it was named, and not allowed (`experimental=True`).
-    pub reports_experimental: bool,
     /// Of a column, look at each value to tell its family (MAP-1); what entries of Kafka 0.8 and later may be.
     pub sniffed_values: Option<Formats>,
     /// Of an upload in tiered storage: the offsets that its batches must have, in increasing order.
@@ -51,7 +50,6 @@ impl Default for DecodeOptions {
     fn default() -> Self {
         Self {
             formats: Formats::default(),
-            reports_experimental: false,
             sniffed_values: None,
             upload: None,
             base_position: 0,
@@ -83,10 +81,8 @@ pub enum Unreadable {
 /// What codecs take only when they are told to, and codecs that are not built in.
 #[derive(Clone, Debug, Default)]
 pub struct CodecOptions {
-    /// Read LZ4 frames whatever their header checksum is (COD-L8); in magic 0 that is always so.
-    pub ignore_lz4_header_checksum: bool,
-    /// Read LZ4 frames whose blocks depend on each other, which brokers refuse (COD-L12).
-    pub allow_dependent_lz4_blocks: bool,
+    /// Deviations that are accepted.
+    pub quirks: Quirks,
     /// Dictionaries that zstd frames may name (COD-Z5).
     pub zstd_dictionaries: Dictionaries,
     /// Codecs that batches of magic 2 may name by an id (S-P1).

@@ -1,6 +1,6 @@
 //! The offsets in the header of a batch that is not whole.
 
-use crate::format::{v0_v1, v2, v3};
+use crate::format::{record_batch, v0_v1, v2};
 use crate::model::{Formats, RecordFormat};
 
 /// Return the first and the last offset of the batch that begins with these bytes, or `None` if they end before both, or in older formats.
@@ -12,7 +12,9 @@ pub fn torn_offsets(bytes: &[u8], formats: Formats) -> Option<(i64, i64)> {
             let delta = i32::from_be_bytes(*bytes.get(v2::layout::LAST_OFFSET_DELTA..)?.first_chunk()?);
             Some((first, first.saturating_add(delta.into())))
         }
-        RecordFormat::V3 => v3::parse::header(bytes, 0).ok().map(|header| (header.base_offset, header.last_offset)),
+        format @ RecordFormat::V3 => {
+            record_batch::parse_header(format, bytes, 0).ok().map(|header| (header.base_offset, header.last_offset))
+        }
         RecordFormat::V0 | RecordFormat::V1 | RecordFormat::V07 => None,
     }
 }

@@ -1,6 +1,7 @@
 use crate::codec::{EntryLen, NO_ENTRIES};
 use crate::error::Result;
-use crate::format::{v0_v1, v2, v3, v07};
+use crate::format::record_batch::{MetadataFirstIter, Prefix};
+use crate::format::{v0_v1, v2, v07};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, RecordFormat, RecordSink, Section};
 use crate::wire::prefetch::Ahead;
@@ -11,7 +12,7 @@ pub enum RecordIter {
     /// Records of a batch, magic 2 and 3.
     Batch(v2::records::V2RecordIter),
     /// Records of a batch, magic 3, metadata first.
-    MetadataFirst(v3::records::V3RecordIter),
+    MetadataFirst(MetadataFirstIter),
     /// Messages, magic 0 and 1.
     Messages(v0_v1::records::V0V1RecordIter),
     /// Messages of Kafka 0.7.
@@ -26,8 +27,8 @@ impl RecordIter {
     #[inline]
     pub fn of_batch(header: &BatchHeader, count: usize, section: &Section<'_>, limits: &Limits) -> Result<Self> {
         if header.is_metadata_first() {
-            let prefix = v3::records::Prefix::new(count, header.has_record_attributes(), limits);
-            return v3::records::V3RecordIter::new(prefix, section).map(Self::MetadataFirst);
+            let prefix = Prefix::new(count, header.has_record_attributes(), limits);
+            return MetadataFirstIter::new(prefix, section).map(Self::MetadataFirst);
         }
         Ok(Self::Batch(v2::records::V2RecordIter::new(count, header.has_record_attributes(), limits)))
     }
@@ -146,7 +147,7 @@ fn advance_messages<S: RecordSink>(
 
 #[inline(never)]
 fn advance_metadata_first<S: RecordSink>(
-    walk: &mut v3::records::V3RecordIter,
+    walk: &mut MetadataFirstIter,
     section: &Section<'_>,
     records: usize,
     ahead: Ahead<'_>,

@@ -74,13 +74,13 @@ impl BatchSettings {
 
     /// The attribute bits of magic 2, and those of magic 3: records without an attributes byte (S-V2).
     pub(super) fn attributes(&self) -> Attributes {
-        let is_v3 = self.format == RecordFormat::V3;
+        let is_proposed = self.format == RecordFormat::V3;
         Attributes::new(self.compression_type(), self.timestamp_type)
             .with_transactional(self.is_transactional)
             .with_control(self.is_control)
             .with_delete_horizon(self.delete_horizon_ms.is_some())
-            .with_ignored_message_attributes(is_v3)
-            .with_metadata_first(is_v3 && self.is_metadata_first)
+            .with_ignored_message_attributes(is_proposed)
+            .with_metadata_first(is_proposed && self.is_metadata_first)
     }
 
     /// What came with magic 2, or for Kafka 0.7 later than it.

@@ -6,10 +6,10 @@ use super::estimate::Estimate;
 use super::{BatchBuilder, BatchSettings};
 use crate::codec::{Compressor, Plugins};
 use crate::error::Result;
+use crate::format::record_batch;
 use crate::format::v0_v1::encode::overhead;
 use crate::format::v2::encode::record_len_bound;
 use crate::format::v2::layout::HEADER_LEN;
-use crate::format::v3;
 use crate::format::v07::encode::OVERHEAD as V07_OVERHEAD;
 use crate::model::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
 use crate::model::{ControlType, NewRecord, Producer, RecordFormat, TimestampType};
@@ -130,7 +130,7 @@ impl RecordWriter {
         let len = self.builder.close(&mut self.compressor, &mut self.output).map_err(|error| error.in_batch(base_offset))?;
         if is_compressed {
             let header_len = match self.settings.format {
-                RecordFormat::V3 => v3::parse::header_len(self.output.from(self.output.len() - len)),
+                format @ RecordFormat::V3 => record_batch::header_len(format, self.output.from(self.output.len() - len)),
                 _ => header_len(&self.settings),
             };
             self.estimate.learn(uncompressed_len, len.saturating_sub(header_len));
@@ -263,7 +263,7 @@ fn header_len(settings: &BatchSettings) -> usize {
     match settings.format {
         RecordFormat::V2 => HEADER_LEN,
         // The largest, so that batches are never larger than asked for.
-        RecordFormat::V3 => v3::layout::MAX_HEADER_LEN,
+        RecordFormat::V3 => record_batch::MAX_HEADER_LEN,
         _ if settings.compression.is_none() => 0,
         RecordFormat::V07 => V07_OVERHEAD,
         format => overhead(format),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Error, ErrorKind};
+use crate::quirks::Quirks;
 
 impl Error {
     /// True for a whole batch of a format that is not read without asking for it: nothing is damaged.
@@ -11,7 +12,7 @@ impl Error {
     }
 
     /// True for a batch without known damage that cannot be read here: its plugin or its zstd dictionary is missing, it is over a limit, or it
-    /// is of a format that is not read without asking for it. Invalid bytes have no base offset.
+    /// has a quirk or a format that is not read without asking for it. Invalid bytes have no base offset.
     pub fn is_unreadable(&self) -> bool {
         self.0.position.base_offset.is_some() && self.0.kind.is_of_reader()
     }
@@ -61,6 +62,11 @@ impl Error {
         if let ErrorKind::LostBytes { bytes, .. } = self.kind() { Some(bytes) } else { None }
     }
 
+    /// The deviations that a reader must accept to read the batch, if that is all that it lacks.
+    pub fn quirks(&self) -> Quirks {
+        if let ErrorKind::Codec { quirks, .. } = self.kind() { *quirks } else { Quirks::default() }
+    }
+
     /// True when a compressed stream is to blame.
     pub fn is_about_codec(&self) -> bool {
         matches!(self.kind(), ErrorKind::Codec { .. })
@@ -72,7 +78,7 @@ impl ErrorKind {
     pub fn is_of_reader(&self) -> bool {
         match self {
             Self::UnknownPlugin { .. } | Self::PluginMissing { .. } | Self::Limit { .. } | Self::UnsupportedFormat { .. } => true,
-            Self::Codec { rule, .. } => *rule == "COD-Z5",
+            Self::Codec { rule, quirks, .. } => *rule == "COD-Z5" || !quirks.is_empty(),
             _ => false,
         }
     }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::quirks::Quirks;
+
 /// What is wrong. `rule` is the id of the rule in docs/reference/formats and docs/reference/findings.md.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -45,7 +47,8 @@ pub enum ErrorKind {
     /// No compression type has this name.
     UnknownCompressionName { name: String },
     /// The compressed stream is bad.
-    Codec { rule: &'static str, codec: &'static str, problem: Cow<'static, str> },
+    /// `quirks` are what a reader must accept to read it, if it can be read.
+    Codec { rule: &'static str, codec: &'static str, problem: Cow<'static, str>, quirks: Quirks },
     /// What Kafka's own writers refuse to write, in their words.
     Refused { rule: &'static str, reason: String },
     /// Records that cannot exist in the format that they are converted to, in the words of Kafka's writers.

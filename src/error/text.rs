@@ -71,7 +71,11 @@ impl fmt::Display for ErrorKind {
             }
             Self::Loss { work, losses, .. } => write!(f, "the {work} would lose {losses}"),
             Self::Rejected { code, name, reason, .. } => write!(f, "{reason} (Kafka error {code}, {name})"),
-            Self::Codec { codec, problem, .. } => write!(f, "{codec} stream is bad: {problem}"),
+            Self::Codec { codec, problem, quirks, .. } if quirks.is_empty() => write!(f, "{codec} stream is bad: {problem}"),
+            Self::Codec { codec, problem, quirks, .. } => {
+                let quirk = if quirks.iter().count() > 1 { "quirks" } else { "quirk" };
+                write!(f, "{codec} stream is bad: {problem}; readable with the {quirk} {quirks}")
+            }
             Self::Limit { limit: limit @ "max_ratio", asked, allowed } => {
                 write!(f, "a decompressed size of {} is over the limit {limit} = {allowed}", plural(*asked, "byte"))
             }

@@ -6,11 +6,11 @@ use super::options::InspectContext;
 use super::record::Base;
 use super::{InspectedEntry, meaning, record};
 use crate::error::plural;
-use crate::format::v2::layout::{self, BATCH_FIELDS};
-use crate::format::v3;
+use crate::format::record_batch;
+use crate::format::v2::layout;
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::validate::Depth;
-use crate::wire::{WireField, checksum};
+use crate::wire::checksum;
 
 /// The numbers of a header; 0 for those that are cut off.
 struct HeaderNumbers(Vec<(&'static str, i128)>);
@@ -33,7 +33,7 @@ pub(super) fn write<'a>(
     decompression: &mut Decompression<'a, '_>,
 ) {
     let mut numbers = HeaderNumbers(Vec::new());
-    for field in fields_of(format) {
+    for field in record_batch::fields(format) {
         let Some(number) = writer.number(*field) else { break };
         numbers.0.push((field.name, number));
     }
@@ -84,11 +84,6 @@ fn write_decompressed(writer: &mut FieldWriter<'_>, header: &BatchHeader, base: 
     } else {
         record::write_all(writer, base, wanted);
     }
-}
-
-/// The fields of the header, as its format orders them.
-fn fields_of(format: RecordFormat) -> &'static [WireField] {
-    if format == RecordFormat::V3 { &v3::layout::BATCH_FIELDS } else { &BATCH_FIELDS }
 }
 
 /// Magic 3 stores the largest timestamp as a difference, wrapping (S-V4).

@@ -11,6 +11,7 @@ use crate::decode::entry_len;
 use crate::error::{Error, ErrorKind, Result, plural};
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType};
+use crate::quirks::Quirks;
 
 /// Decompresses streams, and keeps the trees of what they give.
 pub(super) struct Decompression<'a, 'w> {
@@ -27,7 +28,7 @@ pub(super) struct Decompression<'a, 'w> {
 impl<'a, 'w> Decompression<'a, 'w> {
     pub(super) fn new(areas: &'a Areas, wanted: &'w InspectContext<'w>) -> Self {
         // Readers refuse such blocks, as the findings say; what they hold is shown all the same.
-        let decompressor = Decompressor::default().with_dependent_lz4_blocks(true);
+        let decompressor = Decompressor::default().with_quirks(Quirks::ALL);
         let decompressor = decompressor.with_zstd_dictionaries(wanted.options.codecs.zstd_dictionaries.clone());
         Self { areas, wanted, decompressor, budget: None, nodes: Vec::new(), failed: None }
     }
@@ -119,7 +120,7 @@ impl<'a, 'w> Decompression<'a, 'w> {
         let codec = match header.compression() {
             CompressionType::Gzip => Codec::Gzip,
             CompressionType::Snappy => Codec::Snappy,
-            CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Ignored, entry_len(header)),
+            CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Correct, entry_len(header)),
             CompressionType::Zstd => Codec::Zstd,
             CompressionType::Plugin(id) => {
                 let memory = Memory::of(&owned(compressed));

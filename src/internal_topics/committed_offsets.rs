@@ -37,6 +37,8 @@ pub struct OffsetCommit {
     pub commit_timestamp: i64,
     /// When it expires, ms, if the client said so.
     pub expire_timestamp: Option<i64>,
+    /// The id of the topic, if the broker wrote it.
+    pub topic_id: Option<[u8; 16]>,
 }
 
 /// The offsets that count, and those of open transactions.
@@ -129,6 +131,7 @@ enum Name {
     Metadata,
     CommitTimestamp,
     ExpireTimestamp,
+    TopicId,
     #[default]
     Other,
 }
@@ -139,7 +142,7 @@ impl Visitor for Fields {
     fn open_array(&mut self) {}
     fn close_array(&mut self) {}
 
-    fn name(&mut self, name: &str) {
+    fn name(&mut self, name: &'static str) {
         self.name = match name {
             "group" => Name::Group,
             "topic" => Name::Topic,
@@ -149,6 +152,7 @@ impl Visitor for Fields {
             "metadata" => Name::Metadata,
             "commitTimestamp" => Name::CommitTimestamp,
             "expireTimestamp" => Name::ExpireTimestamp,
+            "topicId" => Name::TopicId,
             _ => Name::Other,
         };
     }
@@ -165,6 +169,7 @@ impl Visitor for Fields {
             }
             (Name::CommitTimestamp, Scalar::Number(number)) => self.commit.commit_timestamp = number,
             (Name::ExpireTimestamp, Scalar::Number(number)) => self.commit.expire_timestamp = Some(number).filter(|time| *time >= 0),
+            (Name::TopicId, Scalar::Uuid(id)) => self.commit.topic_id = Some(id),
             _ => {}
         }
     }

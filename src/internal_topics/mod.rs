@@ -5,9 +5,11 @@
 //! neither columns nor JSON. Sources: KIP-482; the coordinators' `CoordinatorRecordSerde`, `AbstractApiMessageSerde`, `ControlRecordUtils`.
 
 mod committed_offsets;
+mod fields;
 mod part;
 mod read;
 mod record;
+pub mod replay;
 mod schema;
 mod tables;
 mod topic;
@@ -18,6 +20,7 @@ mod visitor;
 mod tests;
 
 pub use committed_offsets::{CommittedOffsets, GroupPartition, OffsetCommit};
+pub use fields::MessageValue;
 pub use part::Part;
 pub use record::{Identified, identify};
 pub use schema::{Field, Kind, Message, Record};

@@ -19,7 +19,7 @@ impl Visitor for Visited {
     fn close_array(&mut self) {
         self.0.push("]".into());
     }
-    fn name(&mut self, name: &str) {
+    fn name(&mut self, name: &'static str) {
         self.0.push(format!("{name}:"));
     }
     fn scalar(&mut self, scalar: Scalar<'_>) {

@@ -11,7 +11,7 @@ pub trait Visitor {
     /// It ends.
     fn close_array(&mut self);
     /// The name of the value that follows.
-    fn name(&mut self, name: &str);
+    fn name(&mut self, name: &'static str);
     /// A value without parts.
     fn scalar(&mut self, scalar: Scalar<'_>);
     /// Where it is now.

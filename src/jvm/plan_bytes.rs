@@ -19,6 +19,12 @@ pub fn query(query: &BatchQuery, columns: &RowColumns, schemas: Option<&[u8]>) -
     out.text(if query.skips_damage() { "" } else { SKIPPING }).text(NO_PLUGINS);
     out.flag(query.is_experimental).long(query.batch_rows).long(query.batch_bytes);
     limits(&mut out, &query.limits);
+    out.list(query.quirks.iter().collect::<Vec<_>>(), |out, quirk| {
+        out.text(quirk.name());
+    });
+    out.list(&query.dictionaries, |out, bytes| {
+        out.bytes(bytes);
+    });
     let mode = match query.damage {
         DamageMode::Fail => 0,
         DamageMode::Report => 1,

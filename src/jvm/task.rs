@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::codec::Plugins;
+use crate::codec::zstd::Dictionaries;
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions, schema_of};
-use crate::decode::{DecodeOptions, Isolation, OffsetRange, Transactions, Unreadable};
+use crate::decode::{CodecOptions, DecodeOptions, Isolation, OffsetRange, Transactions, Unreadable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::jvm::fields::{NONE, TaskFields};
@@ -16,6 +17,7 @@ use crate::jvm::value_schemas::TaskSchemas;
 use crate::limits::Limits;
 use crate::model::Formats;
 use crate::model::timestamp::TimeRange;
+use crate::quirks::Quirks;
 use crate::spark::DamageMode;
 use crate::values::outputs::RecordPart as ValuePart;
 use crate::values::{self, TypedOptions};
@@ -53,9 +55,10 @@ fn task(fields: &mut TaskFields<'_>) -> Result<SparkTask> {
 
 fn query(fields: &mut TaskFields<'_>, wanted: Vec<String>, most_rows: usize) -> Result<Query> {
     let (hint, registry) = (fields.text()?, fields.text()?);
-    let formats = Formats::later(fields.flag()?);
+    let formats = if fields.flag()? { Formats::Every } else { Formats::Auto };
     let (batch_size, batch_bytes) = (fields.size()?.min(most_rows).max(1), fields.size()?.max(1));
     let limits = limits(fields)?;
+    let codecs = codecs(fields, &registry)?;
     let mode = match fields.long()? {
         0 => DamageMode::Fail,
         1 => DamageMode::Report,
@@ -75,8 +78,7 @@ fn query(fields: &mut TaskFields<'_>, wanted: Vec<String>, most_rows: usize) -> 
     let raw = typed.as_ref().map_or_else(|| names.to_vec(), TypedOptions::raw_names);
     let projection = Projection::named(Some(&raw), BinaryKind::Binary)
         .map_err(|error| Error::from(ErrorKind::Usage { argument: "columns", problem: error.to_string() }))?;
-    let mut decode = DecodeOptions { formats, limits, unreadable, ..DecodeOptions::default() };
-    decode.codecs.plugins = Plugins::absent(&registry);
+    let decode = DecodeOptions { formats, codecs, limits, unreadable, ..DecodeOptions::default() };
     let options = StreamOptions {
         decode,
         projection: Projection { has_null_headers: true, ..projection },
@@ -95,6 +97,17 @@ fn query(fields: &mut TaskFields<'_>, wanted: Vec<String>, most_rows: usize) -> 
         None => schema_of(&options),
     };
     Ok(Query { hint, options, mode, fails_on_data_loss, outputs, typed, schema })
+}
+
+/// The quirks, the dictionaries of zstd, and the absent plugins, whose errors name the options of a registry.
+fn codecs(fields: &mut TaskFields<'_>, registry: &str) -> Result<CodecOptions> {
+    let invalid = |name: &str| Error::from(ErrorKind::Usage { argument: "quirks", problem: format!("unknown name {name:?}") });
+    let (quirks, dictionaries) = (fields.list(TaskFields::text)?, fields.list(|fields| fields.bytes().map(<[u8]>::to_vec))?);
+    Ok(CodecOptions {
+        quirks: Quirks::named(&quirks).map_err(invalid)?,
+        zstd_dictionaries: Dictionaries::new(dictionaries)?,
+        plugins: Plugins::absent(registry),
+    })
 }
 
 fn limits(fields: &mut TaskFields<'_>) -> Result<Limits> {
@@ -150,6 +163,7 @@ fn transaction(fields: &mut TaskFields<'_>) -> Result<(i64, i64, i64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quirks::Quirk;
 
     fn counted(text: &[u8]) -> Vec<u8> {
         [&i32::try_from(text.len()).unwrap().to_be_bytes()[..], text].concat()
@@ -173,13 +187,14 @@ mod tests {
     /// A task of one part with values, transactions and a finding.
     fn data() -> Vec<u8> {
         let columns = [count(2), counted(b"offset"), counted(b"valueRecord"), longs(&[i64::MAX])].concat();
-        let shared = [counted(b""), counted(b""), longs(&[0, 65536, 1 << 22, 1, 2, 3, 4, 5, 6, 1, 0, 1, 1]), counted(b"_corrupt_record")];
+        let shared = [counted(b""), counted(b""), longs(&[0, 65536, 1 << 22, 1, 2, 3, 4, 5, 6])];
+        let codecs = [count(1), counted(b"lz4-dependent-blocks"), count(0), longs(&[1, 0, 1, 1]), counted(b"_corrupt_record")];
         let typed = [count(1), counted(b"valueRecord"), schemas(), longs(&[0])].concat();
         let place =
             [count(1), counted(b"/orders-0/0.log"), longs(&[0; 10]), longs(&[1]), counted(b"orders"), longs(&[0, 0, 5, 0])].concat();
         let transactions = [longs(&[1, 7]), count(1), longs(&[1, 2, 3]), count(1), longs(&[4, 5, 6])].concat();
         let finding = [longs(&[0, 0, 1]), counted(b"SEG-1"), counted(b"info"), counted(b"?"), longs(&[0, 0, NONE, NONE, NONE, 0])];
-        [columns, shared.concat(), typed, place, transactions, finding.concat()].concat()
+        [columns, shared.concat(), codecs.concat(), typed, place, transactions, finding.concat()].concat()
     }
 
     #[test]
@@ -188,6 +203,7 @@ mod tests {
         assert_eq!((query.options.batch_size, query.options.decode.limits.max_records, query.mode), (65536, 4, DamageMode::Report));
         let Isolation::ReadCommitted(known) = &parts[0].isolation else { panic!("it is committed") };
         assert_eq!((known.aborted(), known.last_stable_offset()), (vec![(1, 2, 3)], Some(7)));
+        assert_eq!(query.options.decode.codecs.quirks, Quirks::default().with(Quirk::Lz4DependentBlocks));
         assert_eq!(query.schema.field(1).data_type(), &arrow_schema::DataType::Int64);
         assert_eq!((parts[0].topic.as_deref(), parts[0].bytes.next_offset), (Some("orders"), Some(5)));
     }

@@ -31,7 +31,7 @@ pub struct BatchTrust {
 impl BatchTrust {
     /// The batches of every format of Kafka 0.8 and later whose checksums match, past damage.
     pub fn valid() -> Self {
-        let (formats, limits) = (Formats::Experimental, Limits::default());
+        let (formats, limits) = (Formats::Every, Limits::default());
         Self { formats, limits, checksums: Checksums::All, skips_damage: true, resolves: false, base_position: 0 }
     }
 

@@ -27,7 +27,7 @@ const AT_A_TIME: usize = 64 << 10;
 /// # Errors
 /// `Io`, `Interrupted`.
 pub fn first_valid_entry(source: Source, limits: &Limits) -> Result<Option<u64>> {
-    let verifier = ChecksumVerifier { formats: Formats::Experimental, limits: *limits, checksums: Checksums::All };
+    let verifier = ChecksumVerifier { formats: Formats::Every, limits: *limits, checksums: Checksums::All };
     let mut runs = Runs::new(source, *limits, AT_A_TIME).of(verifier.formats).with_recovery(Box::new(verifier));
     while let Some(piece) = runs.next_piece()? {
         if let FrameEvent::Run(run) = piece {

@@ -6,7 +6,7 @@
 use crate::decode::transactions::TransactionScan;
 use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, Transactions, parse_header};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v3;
+use crate::format::record_batch;
 use crate::framing::{Frame, FrameEvent, Runs, Source, Step, Tail, Verifier, step};
 use crate::interrupt::Interrupt;
 use crate::model::Formats;
@@ -101,9 +101,9 @@ impl Committed<'_> {
     /// `UnsupportedFormat` (MAP-3) for a valid batch of magic 3 where they are not read: a transaction may begin or end in it. `Io`, and
     /// when the work is to stop.
     pub fn visit_source(&self, source: Source, scan: &mut TransactionScan) -> Result<u64> {
-        let refuses_v3 = !self.skips_unreadable && self.verifier.formats == Formats::Auto;
+        let refuses_proposed = !self.skips_unreadable && self.verifier.formats == Formats::Auto;
         // One that is refused must be found first.
-        let formats = if refuses_v3 { Formats::Experimental } else { self.verifier.formats };
+        let formats = if refuses_proposed { Formats::Every } else { self.verifier.formats };
         let verifier = ChecksumVerifier { formats, ..self.verifier };
         let mut runs = Runs::new(source, verifier.limits, 1 << 20)
             .of(formats)
@@ -120,7 +120,7 @@ impl Committed<'_> {
                 let position = run.position.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
                 let frame = Frame { position, magic, bytes: run.bytes.get(at..at + len).unwrap_or_default() };
                 at += len;
-                if refuses_v3 && magic == v3::layout::MAGIC {
+                if refuses_proposed && magic == record_batch::LAST_MAGIC {
                     if verifier.is_valid(frame.bytes) {
                         parse_header(frame, self.verifier.formats, 0).map_err(|error| error.at_byte(position))?;
                     }

@@ -8,7 +8,7 @@ use super::ReadAt;
 use crate::decode::transactions::marker;
 use crate::decode::{parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{v0_v1, v2, v3};
+use crate::format::{record_batch, v0_v1};
 use crate::framing::{Before, Ending, Frame, Step, Tail, step};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, Formats, Marker};
@@ -53,7 +53,7 @@ impl<L: ReadAt> BatchHeaders<L> {
         Self {
             log,
             limits,
-            formats: Formats::Experimental,
+            formats: Formats::Every,
             position: start,
             end,
             window,
@@ -130,7 +130,7 @@ impl<L: ReadAt> BatchHeaders<L> {
             return Ok(None);
         }
         let position = self.position;
-        let lost = self.look_at(position, if self.formats.reads_v3() { v3::layout::MAX_HEADER_LEN } else { v2::layout::HEADER_LEN })?;
+        let lost = self.look_at(position, record_batch::longest_header(self.formats))?;
         let front = self.front(position);
         let (len, magic) = match step(front, self.formats, &self.limits) {
             Step::Entry { len, magic } => (as_u64(len), magic),

@@ -263,7 +263,7 @@ mod tests {
 
         fn walk(&self, start: u64, zeros: Range<u64>) -> Result<(Walked, u64)> {
             let before = self.1.load(Ordering::Relaxed);
-            let (limits, formats, interrupt) = (Limits::default(), Formats::Experimental, Interrupt::default());
+            let (limits, formats, interrupt) = (Limits::default(), Formats::Every, Interrupt::default());
             let len = as_u64(self.0.len());
             let (is_checked, skips_damage) = (false, false);
             let growing = GrowingLog { log: self, len, limits, formats, is_checked, skips_damage, zeros, interrupt: &interrupt };

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::decode::parse_header;
 use crate::decode::transactions::is_marker;
-use crate::format::v3;
+use crate::format::record_batch;
 use crate::framing::{Frame, LOG_OVERHEAD};
 use crate::model::Formats;
 use crate::wire::as_u64;
 
 /// The largest header.
-const FRONT_LEN: usize = v3::layout::MAX_HEADER_LEN;
+const FRONT_LEN: usize = record_batch::MAX_HEADER_LEN;
 /// In all formats since Kafka 0.8 (MAP-2).
 const MAGIC_AT: usize = 16;
 /// Bytes of an entry that is kept whole, as markers of transactions are.
@@ -146,7 +146,7 @@ impl<R> Recording<R> {
     fn is_marker(&self) -> bool {
         let Some(magic) = self.front.get(MAGIC_AT) else { return false };
         let frame = Frame { position: self.next, magic: magic.cast_signed(), bytes: &self.front };
-        parse_header(frame, Formats::Experimental, 0).is_ok_and(|header| is_marker(&header))
+        parse_header(frame, Formats::Every, 0).is_ok_and(|header| is_marker(&header))
     }
 
     fn keep(&mut self) {

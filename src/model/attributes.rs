@@ -106,12 +106,12 @@ impl Attributes {
 
     /// True with a bit that only magic 3 has a meaning for.
     #[inline]
-    pub fn is_of_v3(self) -> bool {
+    pub fn has_proposed_bits(self) -> bool {
         self.0 & (IGNORE_MESSAGE_ATTRIBUTES | METADATA_FIRST) != 0
     }
 
     /// Bits that magic 3 does not use.
-    pub fn unused_in_v3(self) -> i16 {
+    pub fn unused_in_proposed(self) -> i16 {
         self.unused() & !(IGNORE_MESSAGE_ATTRIBUTES | METADATA_FIRST)
     }
 

@@ -117,7 +117,7 @@ impl BatchHeader {
             RecordFormat::V0 => self.attributes.0 & !0x07,
             RecordFormat::V1 => self.attributes.0 & !0x0f,
             RecordFormat::V2 => self.attributes.unused(),
-            RecordFormat::V3 => self.attributes.unused_in_v3(),
+            RecordFormat::V3 => self.attributes.unused_in_proposed(),
         }
     }
 

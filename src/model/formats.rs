@@ -6,37 +6,31 @@ pub enum Formats {
     /// Magic 0, 1 and 2 of Kafka 0.8 and later, distinguished entry by entry (MAP-3).
     #[default]
     Auto,
-    /// The same, and the proposed magic 3.
-    Experimental,
+    /// The same, and the proposed magic 3. No checksum covers the magic: one flipped bit makes a batch of magic 2 look like one of magic 3.
+    Every,
     /// One format and no other.
     Only(RecordFormat),
 }
 
 impl Formats {
-    /// What entries of Kafka 0.8 and later may be, distinguished one by one; with the proposed magic 3 only where that is allowed. No checksum
-    /// covers the magic: one flipped bit makes a batch of magic 2 look like one of magic 3.
-    pub fn later(is_experimental: bool) -> Self {
-        if is_experimental { Self::Experimental } else { Self::Auto }
-    }
-
     /// The format of an entry with this magic; `None` when it is not among these.
     #[inline]
     pub fn of_magic(self, magic: i8) -> Option<RecordFormat> {
         let said = match (self, magic) {
             (Self::Only(RecordFormat::V07), 0 | 1) => return Some(RecordFormat::V07),
             (_, 2) => RecordFormat::V2,
-            (Self::Experimental | Self::Only(RecordFormat::V3), 3) => return Some(RecordFormat::V3),
+            (Self::Every | Self::Only(RecordFormat::V3), 3) => return Some(RecordFormat::V3),
             (_, 1) => RecordFormat::V1,
             (_, 0) => RecordFormat::V0,
             _ => return None,
         };
-        (matches!(self, Self::Auto | Self::Experimental) || self == Self::Only(said)).then_some(said)
+        (matches!(self, Self::Auto | Self::Every) || self == Self::Only(said)).then_some(said)
     }
 
     /// True when batches of the proposed magic 3 are read.
     #[inline]
-    pub fn reads_v3(self) -> bool {
-        matches!(self, Self::Experimental | Self::Only(RecordFormat::V3))
+    pub fn reads_proposed(self) -> bool {
+        matches!(self, Self::Every | Self::Only(RecordFormat::V3))
     }
 
     /// True for Kafka 0.7, whose entries are framed in another way.
@@ -63,7 +57,7 @@ mod tests {
         assert_eq!(of_magics(Formats::Auto), [Some(RecordFormat::V0), Some(RecordFormat::V1), Some(RecordFormat::V2), None]);
         assert_eq!(of_magics(Formats::Only(RecordFormat::V1)), [None, Some(RecordFormat::V1), None, None]);
         assert_eq!(of_magics(Formats::Only(RecordFormat::V3)), [None, None, None, Some(RecordFormat::V3)]);
-        let [before @ .., last] = of_magics(Formats::Experimental);
+        let [before @ .., last] = of_magics(Formats::Every);
         assert_eq!((before.as_slice(), last), (&of_magics(Formats::Auto)[..3], Some(RecordFormat::V3)));
     }
 }

@@ -10,7 +10,7 @@ pub enum RecordFormat {
     V1,
     /// Record batch, magic 2 (KIP-98).
     V2,
-    /// Record batch, magic 3: a proposal that never shipped (KIP-931). Read only by name or when experimental formats are allowed.
+    /// Record batch, magic 3: a proposal that never shipped (KIP-931). Read only by name.
     V3,
 }
 
@@ -29,7 +29,7 @@ impl RecordFormat {
     }
 
     /// The name users give: `"0.7"`, `"v0"` to `"v3"`.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::V07 => "0.7",
             Self::V0 => "v0",

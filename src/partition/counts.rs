@@ -84,7 +84,7 @@ pub fn records_of_batch_before(path: &Path, (position, size): (u64, u64), offset
 
 fn records_in(source: Source, offset: i64) -> Result<u64> {
     let offsets = OffsetRange { end: Some(offset), ..OffsetRange::default() };
-    let decode = DecodeOptions { formats: Formats::Experimental, is_control_wanted: true, offsets, ..DecodeOptions::default() };
+    let decode = DecodeOptions { formats: Formats::Every, is_control_wanted: true, offsets, ..DecodeOptions::default() };
     let limits = decode.limits;
     let mut runs = Runs::new(source, limits, RUN_LEN).of(decode.formats);
     let mut decoder = Decoder::new(decode);
@@ -92,7 +92,7 @@ fn records_in(source: Source, offset: i64) -> Result<u64> {
     while let Some(piece) = runs.next_piece()? {
         let FrameEvent::Run(run) = piece else { continue };
         let mut at = 0;
-        while let Step::Entry { len, magic } = step(run.entries_from(at), Formats::Experimental, &limits) {
+        while let Step::Entry { len, magic } = step(run.entries_from(at), Formats::Every, &limits) {
             let bytes = run.bytes.get(at..at + len).unwrap_or_default();
             let frame = Frame { position: run.position.saturating_add(as_u64(at)), magic, bytes };
             if let Some(opened) = decoder.open(frame)? {
@@ -131,5 +131,5 @@ fn batches(file: &SegmentFile, trust: BatchTrust, storage: &dyn Storage) -> Resu
 /// What the entries of a file are, by its name.
 fn formats_of(path: &Path) -> Formats {
     let is_of_0_7 = path.extension().is_some_and(|extension| extension == "kafka");
-    if is_of_0_7 { Formats::Only(RecordFormat::V07) } else { Formats::Experimental }
+    if is_of_0_7 { Formats::Only(RecordFormat::V07) } else { Formats::Every }
 }

@@ -13,7 +13,7 @@ use crate::model::Formats;
 /// # Errors
 /// `Io`.
 pub(super) fn last_valid(file: &SegmentFile, storage: &dyn Storage) -> Result<Option<LastBatch>> {
-    let options = EndOptions { formats: Formats::Experimental, limits: Limits::default(), skips_damage: true, is_checked: true };
+    let options = EndOptions { formats: Formats::Every, limits: Limits::default(), skips_damage: true, is_checked: true };
     segment_end(file, options, None, storage).map(|found| found.end.last)
 }
 

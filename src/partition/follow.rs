@@ -16,7 +16,7 @@ use super::wanted::WantedRange;
 use super::{SegmentFile, SegmentLookup};
 use crate::decode::torn_offsets;
 use crate::error::{Error, Result, grouped};
-use crate::format::v3;
+use crate::format::record_batch;
 use crate::framing::Tail;
 use crate::log::{LastBatch, LogEnd, no_data_error};
 use crate::validate::Finding;
@@ -320,7 +320,7 @@ impl Follower {
             return Ok(true);
         }
         let mut source = storage.source(&own.path, position, None, AtDamage::Fail)?;
-        if no_data_error(source.fill(v3::layout::MAX_HEADER_LEN))?.is_none() {
+        if no_data_error(source.fill(record_batch::MAX_HEADER_LEN))?.is_none() {
             return Ok(false);
         }
         let offsets = torn_offsets(source.front(), self.ends.formats());

@@ -319,7 +319,7 @@ impl SegmentLookup {
     /// If the file cannot be read.
     pub fn end_before(&self, offset: i64, past_damage: bool, storage: &dyn Storage) -> Result<Option<i64>> {
         let Some(end) = self.next_offset(storage)?.filter(|end| offset > *end) else { return Ok(None) };
-        let is_beyond = past_damage && offset <= growing::end_of_valid(&self.file, Formats::Experimental, storage)?;
+        let is_beyond = past_damage && offset <= growing::end_of_valid(&self.file, Formats::Every, storage)?;
         Ok(Some(end).filter(|_| !is_beyond))
     }
 

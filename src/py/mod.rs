@@ -63,6 +63,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::transactions::scan_transactions, module)?)?;
     module.add_class::<verbs::transactions::PyTransactionHistory>()?;
     module.add_class::<verbs::committed_offsets::PyCommittedOffsets>()?;
+    module.add_class::<verbs::cluster::PyCluster>()?;
     module.add_function(wrap_pyfunction!(verbs::decode_files::decode_files, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::decode_files::batch_files, module)?)?;
     module.add_class::<verbs::segment_file::PySegmentFile>()?;

@@ -68,8 +68,15 @@ pub fn record_format(argument: &str, name: &str) -> PyResult<RecordFormat> {
 
 /// A record format that a release of Kafka writes, by its name.
 pub fn released_format(argument: &str, name: &str) -> PyResult<RecordFormat> {
-    let released = RecordFormat::ALL.into_iter().filter(|format| *format != RecordFormat::V3);
-    choice(argument, name, released.map(|format| (format.name(), format)))
+    choice(argument, name, released().map(|format| (format.name(), format)))
+}
+
+/// The name of the proposed format, which reads all formats of Kafka 0.8 and later besides.
+pub const PROPOSED: &str = RecordFormat::V3.name();
+
+/// The record formats that a release of Kafka writes.
+pub fn released() -> impl Iterator<Item = RecordFormat> {
+    RecordFormat::ALL.into_iter().filter(|format| *format != RecordFormat::V3)
 }
 
 /// The timestamp type of a batch by its name.

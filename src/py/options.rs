@@ -12,11 +12,12 @@ use crate::model::timestamp::TimeRange;
 use crate::model::{Formats, RecordFormat, UploadOffsets};
 use crate::partition::{CommittedOptions, WantedRange};
 use crate::py::limits::PyLimits;
-use crate::py::option_values::{choice, on_error, option, options, positive};
+use crate::py::option_values::{PROPOSED, choice, on_error, option, options, positive, released};
 use crate::py::plugins;
 use crate::py::source::OpenedSource;
 use crate::py::transactions::PyTransactions;
 use crate::py::value_schemas::{self, PyValueSchemas};
+use crate::quirks::Quirks;
 use crate::values::TypedOptions;
 use crate::values::outputs::{OutputColumn, RecordPart};
 
@@ -56,10 +57,8 @@ options! {
     #[derive(Clone)]
     pub struct Reading {
         format: String,
-        experimental: bool,
         base_position: Option<i64>,
-        ignore_lz4_header_checksum: bool,
-        allow_dependent_lz4_blocks: bool,
+        quirks: Quirks = |options| quirks(option!(options, "quirks"))?,
         zstd_dictionaries: Dictionaries = |options| dictionaries(option!(options, "zstd_dictionaries"))?,
         /// The offsets of an upload that the source is a copy of.
         upload: Option<UploadOffsets> = |options| {
@@ -71,6 +70,10 @@ options! {
     }
 }
 
+fn quirks(names: Vec<String>) -> PyResult<Quirks> {
+    Quirks::named(&names).map_err(|name| PyValueError::new_err(format!("quirks: unknown name {name:?}")))
+}
+
 fn dictionaries(given: Option<Vec<Vec<u8>>>) -> PyResult<Dictionaries> {
     Dictionaries::new(given.unwrap_or_default()).map_err(|error| PyValueError::new_err(error.message()))
 }
@@ -78,9 +81,9 @@ fn dictionaries(given: Option<Vec<Vec<u8>>>) -> PyResult<Dictionaries> {
 impl Reading {
     /// The formats by their name. What to sniff is left for `resolve`, which sees the bytes.
     fn formats(&self) -> PyResult<Formats> {
-        let later = Formats::later(self.experimental);
-        let only = RecordFormat::ALL.map(|format| (format.name(), Formats::Only(format)));
-        choice("format", &self.format, [("auto", later), ("sniff", later)].into_iter().chain(only))
+        let any = [("auto", Formats::Auto), ("sniff", Formats::Auto)];
+        let only = released().map(|format| (format.name(), Formats::Only(format)));
+        choice("format", &self.format, any.into_iter().chain(only).chain([(PROPOSED, Formats::Every)]))
     }
 
     /// Where each value of a column is to be sniffed: what it may be when it is not of Kafka 0.7.
@@ -88,24 +91,18 @@ impl Reading {
         (self.format == "sniff").then(|| self.formats()).transpose()
     }
 
-    /// True if format v3 was named without `experimental`, which is reported.
-    fn reports_experimental(&self) -> bool {
-        self.format == "v3" && !self.experimental
+    /// True if each entry is of its own format.
+    fn is_any(&self) -> bool {
+        self.format == "auto" || self.format == PROPOSED
     }
 
     fn codecs(&self) -> CodecOptions {
-        CodecOptions {
-            ignore_lz4_header_checksum: self.ignore_lz4_header_checksum,
-            allow_dependent_lz4_blocks: self.allow_dependent_lz4_blocks,
-            zstd_dictionaries: self.zstd_dictionaries.clone(),
-            plugins: self.plugins.clone(),
-        }
+        CodecOptions { quirks: self.quirks, zstd_dictionaries: self.zstd_dictionaries.clone(), plugins: self.plugins.clone() }
     }
 
     fn to_decode(&self, check_crc: bool, limits: Option<&PyLimits>) -> PyResult<DecodeOptions> {
         Ok(DecodeOptions {
             formats: self.formats()?,
-            reports_experimental: self.reports_experimental(),
             sniffed_values: self.sniffed_values()?,
             base_position: self.base_position.unwrap_or(0),
             codecs: self.codecs(),
@@ -122,7 +119,7 @@ impl Reading {
     pub fn resolve(&self, decode: &mut DecodeOptions, opened: &mut OpenedSource) -> crate::error::Result<()> {
         if self.format == "sniff" {
             decode.formats = sniff(&mut opened.source, decode.formats, &decode.limits)?;
-        } else if self.format == "auto" && opened.kafka_07.is_some() {
+        } else if self.is_any() && opened.kafka_07.is_some() {
             decode.formats = Formats::Only(RecordFormat::V07);
         }
         decode.upload = self.upload.or(opened.source.upload());
@@ -218,7 +215,7 @@ impl ReadOptions {
 
     /// True if headers have all requested columns. The walk checks every entry against a named format.
     pub fn wants_headers_only(&self) -> bool {
-        !self.check_crc && !self.resolves && self.reading.format == "auto"
+        !self.check_crc && !self.resolves && self.reading.is_any()
     }
 
     /// True if a torn tail is an error.
@@ -254,7 +251,7 @@ impl ReadOptions {
 
     /// The verifier of a walk over batches for this read, whatever the format of each batch is.
     pub fn verifier(&self, checksums: Checksums) -> ChecksumVerifier {
-        let formats = Formats::later(self.reading.experimental || self.reading.format == "v3");
+        let formats = if self.reading.format == PROPOSED { Formats::Every } else { Formats::Auto };
         ChecksumVerifier { formats, limits: PyLimits::or_default(self.limits.as_ref()), checksums }
     }
 }

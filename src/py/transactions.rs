@@ -9,7 +9,7 @@ type TransactionsParts = (Vec<(i64, i64, i64)>, Option<i64>, Vec<(i64, i64, i64)
 
 /// List the aborted, undecided and open transactions of a partition.
 ///
-/// `scan_transactions` returns it for `decode(isolation="read_committed", transactions=...)`. It can be pickled.
+/// `scan_transactions` returns it, and `decode_array` takes it. It can be pickled.
 ///
 /// Args:
 ///     aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.

@@ -18,6 +18,8 @@ pub(super) enum Readability {
     Readable,
     /// A plugin or a dictionary is missing, or a limit is too low: nothing is known of the records.
     NotOpened,
+    /// A reader that accepts the quirks of this error can read the records.
+    NeedsQuirks(Error),
     /// The records cannot be read by any reader.
     Undecodable(Error),
 }
@@ -41,6 +43,7 @@ impl RecordChecker {
     pub(super) fn open(&mut self, frame: Frame<'_>) -> Result<Readability> {
         match self.read(frame) {
             Ok(()) => Ok(Readability::Readable),
+            Err(error) if !error.quirks().is_empty() => Ok(Readability::NeedsQuirks(error)),
             Err(error) if error.kind().is_of_reader() || matches!(error.kind(), ErrorKind::Plugin { .. }) => Ok(Readability::NotOpened),
             Err(error) if error.is_about_data() => Ok(Readability::Undecodable(error)),
             Err(error) => Err(error),

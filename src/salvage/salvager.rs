@@ -6,7 +6,7 @@ use super::order::AllowedOffsets;
 use super::place::EntryPosition;
 use super::records::Rescue;
 use super::runs::EntryRuns;
-use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};
+use crate::decode::{ChecksumVerifier, DecodeOptions, Unreadable, parse_header};
 use crate::error::Result;
 use crate::framing::{Frame, FrameEvent, Run, Runs, Source, Step, Tail, Verifier, step};
 use crate::interrupt::Interrupt;
@@ -61,6 +61,8 @@ pub struct Salvaged {
     pub undecodable: Vec<Finding>,
     /// Kept entries that cannot be opened here, without known damage.
     pub undecompressed: u64,
+    /// Those among them that a reader can read that accepts quirks; findings name the quirks.
+    pub needing_quirks: u64,
     /// The entries, by the damage between them.
     pub runs: EntryRuns,
 }
@@ -155,9 +157,6 @@ impl Salvager {
             at += len;
             // Framing trusts no entry whose header cannot be parsed.
             let Ok(header) = parse_header(frame, self.formats, self.options.decode.base_position) else { continue };
-            if header.format == RecordFormat::V3 && std::mem::take(&mut self.options.decode.reports_experimental) {
-                fresh.push(Finding::of_experimental(header.format, frame.position));
-            }
             self.neighbours.visit(&header, &mut fresh);
             self.found.findings.extend(fresh.drain(..));
             self.open(frame)?;
@@ -174,6 +173,12 @@ impl Salvager {
         match if is_too_large { Readability::NotOpened } else { opener.open(frame)? } {
             Readability::Readable => {}
             Readability::NotOpened => self.found.undecompressed = self.found.undecompressed.saturating_add(1),
+            Readability::NeedsQuirks(error) => {
+                self.found.undecompressed = self.found.undecompressed.saturating_add(1);
+                self.found.needing_quirks = self.found.needing_quirks.saturating_add(1);
+                let finding = Finding::of_error(&error, frame.position, as_u64(frame.bytes.len()));
+                self.found.findings.push(finding.unless_raised(Unreadable::Skip));
+            }
             Readability::Undecodable(error) => {
                 let finding = Finding::of_error(&error, frame.position, as_u64(frame.bytes.len()));
                 self.found.findings.push(finding.clone());

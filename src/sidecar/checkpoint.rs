@@ -61,19 +61,25 @@ pub fn offsets_to_bytes(entries: &[PartitionOffset]) -> Vec<u8> {
     to_text(entries.len(), lines)
 }
 
-/// Checks the `meta.properties` of a log directory: a broker needs the version, and what the version has (SEG-21).
-pub fn check_meta_properties(bytes: &[u8]) -> Vec<SidecarFinding> {
+/// The value of a property of a `meta.properties`, the last one of its name.
+pub fn property(bytes: &[u8], wanted: &str) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with(['#', '!']));
-    let properties: Vec<_> =
-        lines.filter_map(|line| line.split_once(['=', ':'])).map(|(name, value)| (name.trim(), value.trim())).collect();
-    let value = |wanted: &str| properties.iter().rev().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    let mut values = lines.filter_map(|line| line.split_once(['=', ':'])).filter(|(name, _)| name.trim() == wanted);
+    values.next_back().map(|(_, value)| value.trim().to_owned())
+}
+
+/// Checks the `meta.properties` of a log directory: a broker needs the version, and what the version has (SEG-21).
+pub fn check_meta_properties(bytes: &[u8]) -> Vec<SidecarFinding> {
+    let value = |wanted: &str| property(bytes, wanted);
     let is_number = |wanted: &str| value(wanted).is_some_and(|value| value.parse::<i32>().is_ok());
-    let what = match value("version") {
+    let what = match value("version").as_deref() {
         _ if bytes.is_empty() => Some("the file is empty; a broker does not start with it"),
         Some("0") if !is_number("broker.id") => Some("version 0 has no number as broker.id; a broker does not start with it"),
         Some("1") if !is_number("node.id") => Some("version 1 has no number as node.id; a broker does not start with it"),
-        Some("1") if value("cluster.id").is_none_or(str::is_empty) => Some("version 1 has no cluster.id; a broker does not start with it"),
+        Some("1") if value("cluster.id").is_none_or(|id| id.is_empty()) => {
+            Some("version 1 has no cluster.id; a broker does not start with it")
+        }
         Some("0" | "1") => None,
         _ => Some("the property version is not 0 or 1; a broker does not start with it"),
     };

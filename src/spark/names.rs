@@ -34,7 +34,9 @@ const RECORDS: &[&str] = &[
     "partition",
     "batchSize",
     "batchBytes",
-    "experimental",
+    "format",
+    "quirks",
+    "zstdDictionaries",
     "unreadable",
     "mode",
     "columnNameOfCorruptRecord",
@@ -63,7 +65,6 @@ const ELSEWHERE: [(&str, &[&str]); 3] = [
         "a write",
         &[
             "partitions",
-            "format",
             "compression",
             "level",
             "segmentBytes",

@@ -20,11 +20,26 @@ impl QueryOptions {
         let given: Vec<(String, String)> = given.into_iter().collect();
         let is_table = given.iter().any(|(name, _)| name.eq_ignore_ascii_case("provider"));
         let mut options = Self::default();
-        for (name, value) in given.into_iter().filter(|(name, _)| !is_table || !is_of_table(name)) {
-            options.values.insert(name.to_lowercase(), value);
-            options.names.push(name);
+        for (name, value) in given.iter().filter(|(name, _)| !is_table || !is_of_table(name)) {
+            options.put(name, value);
+        }
+        if is_table {
+            // Spark keeps the options of a table with a prefix, and its path as the location.
+            let prefixed = given.iter().filter_map(|(name, value)| Some((name.strip_prefix("option.")?, value)));
+            let location = given.iter().filter(|(name, _)| name == "location").map(|(_, value)| ("path", value));
+            for (name, value) in prefixed.chain(location).filter(|(name, _)| !is_of_table(name)) {
+                if options.get(name).is_none() {
+                    options.put(name, value);
+                }
+            }
         }
         options
+    }
+
+    fn put(&mut self, name: &str, value: &str) {
+        if self.values.insert(name.to_lowercase(), value.to_owned()).is_none() {
+            self.names.push(name.to_owned());
+        }
     }
 
     /// Only the options with these names, or with those of them as a prefix that end in a dot.
@@ -132,5 +147,7 @@ mod tests {
         let given = [("provider", "logsegment"), ("path", "/a"), ("option.path", "/a"), ("owner", "me")];
         assert_eq!(options(&given).names(), ["path"]);
         assert_eq!(options(&given[1..]).names().len(), 3);
+        let kept = options(&[("provider", "logsegment"), ("option.includeHeaders", "true"), ("location", "file:/a")]);
+        assert_eq!((kept.get("path"), kept.get("includeHeaders")), (Some("file:/a"), Some("true")));
     }
 }

@@ -1,18 +1,21 @@
 //! The options of a batch query of records, parsed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::error::{QueryResult, SparkError};
+use super::error::{QueryResult, SparkError, quoted};
 use super::names::{KAFKA_ISOLATION, LIMITS, check_known, check_names, has_prefix};
 use super::offset_limit::{OffsetLimit, batch_limits};
 use super::options::QueryOptions;
 use super::paths::paths_of;
 use super::topics::{ReplicaOptions, TopicPartition, TopicSelection};
+use crate::codec::zstd::Dictionaries;
 use crate::columns::OnError;
 use crate::decode::{DecodeOptions, Unreadable};
+use crate::error::Error;
 use crate::limits::Limits;
 use crate::model::Formats;
 use crate::partition::Replica;
+use crate::quirks::{Quirk, Quirks};
 use crate::stores;
 
 /// Bytes of an Arrow batch. In batches of 1 MiB small records took 5 to 15 % more CPU a row on their way to the JVM.
@@ -95,6 +98,10 @@ pub struct BatchQuery {
     pub batch_bytes: i64,
     /// Batches of magic 3 are read.
     pub is_experimental: bool,
+    /// Deviations from Kafka's formats that are accepted.
+    pub quirks: Quirks,
+    /// The bytes of dictionaries of zstd.
+    pub dictionaries: Vec<Vec<u8>>,
     /// What a batch may claim.
     pub limits: Limits,
     pub(super) starting: OffsetLimit,
@@ -152,7 +159,9 @@ impl BatchQuery {
             unreadable: options.choice("unreadable", &[("raise", Unreadable::Raise), ("skip", Unreadable::Skip)])?,
             batch_rows: number("batchSize", BATCH_ROWS)?,
             batch_bytes: number("batchBytes", BATCH_BYTES)?,
-            is_experimental: options.boolean("experimental", false)?,
+            is_experimental: options.choice("format", &[("auto", false), ("v3", true)])?,
+            quirks: quirks(options)?,
+            dictionaries: dictionaries(options)?,
             limits: limits(options)?,
             starting,
             ending,
@@ -219,10 +228,21 @@ impl BatchQuery {
         if self.skips_damage() { OnError::Skip } else { OnError::Raise }
     }
 
+    /// The formats that are read.
+    pub fn formats(&self) -> Formats {
+        if self.is_experimental { Formats::Every } else { Formats::Auto }
+    }
+
     /// How batches are decoded.
-    pub fn decode(&self) -> DecodeOptions {
-        let formats = Formats::later(self.is_experimental);
-        DecodeOptions { formats, limits: self.limits, unreadable: self.unreadable, ..DecodeOptions::default() }
+    ///
+    /// # Errors
+    /// For a file that is not a dictionary.
+    pub fn decode(&self) -> QueryResult<DecodeOptions> {
+        let formats = self.formats();
+        let mut decode = DecodeOptions { formats, limits: self.limits, unreadable: self.unreadable, ..DecodeOptions::default() };
+        decode.codecs.quirks = self.quirks;
+        decode.codecs.zstd_dictionaries = Dictionaries::new(self.dictionaries.clone())?;
+        Ok(decode)
     }
 
     /// True if keys or values are decoded with schemas, which Python finds.
@@ -246,7 +266,7 @@ fn replica(options: &QueryOptions) -> QueryResult<Replica> {
         Some("first") => Ok(Replica::First),
         Some("longest") => Ok(Replica::Longest),
         Some(path) => {
-            let path = stores::to_internal_uri(std::path::Path::new(path)).map_err(|error| SparkError::value(error.to_string()))?;
+            let path = stores::to_internal_uri(Path::new(path)).map_err(|error| SparkError::value(error.to_string()))?;
             Ok(Replica::Below(path))
         }
     }
@@ -276,6 +296,35 @@ fn columns(options: &QueryOptions) -> QueryResult<Option<Vec<String>>> {
         return Err(SparkError::value(text));
     }
     Ok(Some(names))
+}
+
+fn quirks(options: &QueryOptions) -> QueryResult<Quirks> {
+    let text = options.get("quirks").unwrap_or_default().to_lowercase();
+    let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    Quirks::named(&names).map_err(|name| {
+        let known = Quirk::ALL.map(|quirk| format!("\"{}\"", quirk.name())).join(" or ");
+        SparkError::value(format!("option quirks must be {known}, not {}", quoted(name)))
+    })
+}
+
+/// The bytes of the files: paths with commas between them, or a JSON array. They are read here, and travel with the tasks.
+fn dictionaries(options: &QueryOptions) -> QueryResult<Vec<Vec<u8>>> {
+    let Some(text) = options.get("zstdDictionaries") else { return Ok(Vec::new()) };
+    let files: Vec<String> = if text.trim_start().starts_with('[') {
+        serde_json::from_str(text).unwrap_or_default()
+    } else {
+        text.split(',').map(str::trim).filter(|path| !path.is_empty()).map(str::to_owned).collect()
+    };
+    if files.is_empty() || files.iter().any(String::is_empty) {
+        let text =
+            format!("option zstdDictionaries must be paths with commas between them, or a JSON array of paths, not {}", quoted(text));
+        return Err(SparkError::value(text));
+    }
+    let read = |file: &String| {
+        let path = stores::to_internal_uri(Path::new(file)).map_err(|error| SparkError::value(error.to_string()))?;
+        std::fs::read(&path).map_err(|error| Error::from(error).in_file(&stores::redacted_uri(&path).into()).into())
+    };
+    files.iter().map(read).collect()
 }
 
 fn limits(options: &QueryOptions) -> QueryResult<Limits> {

@@ -123,7 +123,7 @@ impl RangeFinder<'_> {
     /// The first offset at a time (ms) or later.
     fn find(&self, log: &mut LogRange, timestamp: i64, after_deleted: Option<i64>) -> QueryResult<Option<i64>> {
         let wanted = WantedRange { start_offset: after_deleted, ..self.wanted() };
-        let found = self.search(log, wanted).place_at(timestamp, false, self.storage)?;
+        let found = self.search(log, wanted)?.place_at(timestamp, false, self.storage)?;
         if !self.query.skips_damage() {
             let is_before = |segment: &&Arc<SegmentLookup>| found.is_none_or(|found| segment.file.base() <= found);
             log.looked_up = log.looked_up.max(log.segments.iter().filter(is_before).count());
@@ -135,15 +135,15 @@ impl RangeFinder<'_> {
         WantedRange { skips_damage: self.query.skips_damage(), ..WantedRange::default() }
     }
 
-    pub(super) fn search(&self, log: &LogRange, wanted: WantedRange) -> TimeSearch {
+    pub(super) fn search(&self, log: &LogRange, wanted: WantedRange) -> QueryResult<TimeSearch> {
         let wanted = PartitionReader::new(log.segments.clone(), wanted, None).wanted;
-        TimeSearch { segments: log.segments.clone(), wanted, decode: self.query.decode(), is_control_wanted: false }
+        Ok(TimeSearch { segments: log.segments.clone(), wanted, decode: self.query.decode()?, is_control_wanted: false })
     }
 
     /// True if a record from an offset on is before a time. In a log in the order of time none is after a record of that time.
     fn has_record_before(&self, until: i64, start: i64, log: &LogRange) -> QueryResult<bool> {
         let wanted = WantedRange { start_offset: Some(start), ..self.wanted() };
-        let search = TimeSearch { is_control_wanted: true, ..self.search(log, wanted) };
+        let search = TimeSearch { is_control_wanted: true, ..self.search(log, wanted)? };
         let wanted = search.within((None, Some(until)), self.storage)?;
         let reader = PartitionReader::new(log.segments.clone(), wanted, None);
         for (number, piece) in reader.pieces(self.storage)? {
@@ -170,7 +170,7 @@ impl RangeFinder<'_> {
         let source = self.storage.source(&file.path, bytes.bytes.0, bytes.bytes.1, at_damage)?.before(ending);
         let range = |(start, end): (Option<i64>, Option<i64>)| OffsetRange { start: start.unwrap_or(i64::MIN), end };
         let position = position_07(&file.path);
-        let own = self.query.decode();
+        let own = self.query.decode()?;
         let decode = DecodeOptions {
             formats: if position.is_some() { Formats::Only(RecordFormat::V07) } else { own.formats },
             base_position: position.unwrap_or(0),

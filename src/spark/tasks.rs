@@ -145,7 +145,7 @@ impl QueryPlanner<'_> {
             wanted = wanted.sharing(range.start, None);
         }
         if let Some(until) = range.until {
-            wanted = finder.search(range, wanted).within((None, Some(until)), self.storage)?;
+            wanted = finder.search(range, wanted)?.within((None, Some(until)), self.storage)?;
         }
         let group = |segment: &SegmentLookup| {
             if segment.file.base_offset.is_none() { segment.file.path.clone() } else { segment.file.directory() }
@@ -191,7 +191,7 @@ impl QueryPlanner<'_> {
         let position = position_07(&file.path);
         // The read itself refuses magic 3 and unknown plugins.
         let decode = DecodeOptions {
-            formats: if position.is_some() { Formats::Only(RecordFormat::V07) } else { Formats::Experimental },
+            formats: if position.is_some() { Formats::Only(RecordFormat::V07) } else { Formats::Every },
             base_position: position.unwrap_or(0),
             check_crc: false,
             limits: self.query.limits,
@@ -280,7 +280,7 @@ impl QueryPlanner<'_> {
         let Some(first) = reader.segments.first().filter(|first| !first.file.is_of_0_7()) else { return Ok(Transactions::default()) };
         let files = segments_of_directory(&first.file, self.storage)?;
         let query = self.query;
-        let formats = Formats::later(query.is_experimental);
+        let formats = query.formats();
         let verifier = ChecksumVerifier { formats, limits: query.limits, checksums: Checksums::of_scan(query.skips_damage()) };
         let options = CommittedOptions {
             end: reader.wanted.end_offset.into_iter().chain(reader.wanted.share.1).min(),

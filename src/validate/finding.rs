@@ -111,8 +111,13 @@ impl Finding {
     }
 
     /// The finding of an unreleased format, reported once.
-    pub fn of_experimental(format: RecordFormat, position: u64) -> Self {
-        Self::of_magic(FindingKind::Experimental { format }, position)
+    pub fn of_proposed(format: RecordFormat, position: u64) -> Self {
+        Self::of_magic(FindingKind::Proposed { format }, position)
+    }
+
+    /// True for the finding of an unreleased format.
+    pub fn is_of_proposed(&self) -> bool {
+        matches!(self.kind, FindingKind::Proposed { .. })
     }
 
     /// The finding that a conversion writes another format than it reads, and nobody named it; the first entry is at `position`.

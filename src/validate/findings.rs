@@ -45,11 +45,6 @@ impl Findings {
         self
     }
 
-    /// Drops all but the first finding of a rule that is reported once.
-    pub fn keep_first(&mut self, rule: &str, is_kept: &mut bool) {
-        self.kept.retain(|finding| finding.rule() != rule || !std::mem::replace(is_kept, true));
-    }
-
     /// True when nothing was found.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()

@@ -23,7 +23,7 @@ pub enum FindingKind {
     /// A finding about a sidecar file.
     Sidecar(SidecarFinding),
     /// EXPERIMENTAL: batches of a format that never shipped were read because it was named.
-    Experimental { format: RecordFormat },
+    Proposed { format: RecordFormat },
     /// S-C2: batches of a format that never shipped are written in the format that is written when none is named.
     DefaultTarget { from: RecordFormat, to: RecordFormat },
     /// L8-14: the input ends inside an entry.
@@ -121,7 +121,7 @@ impl FindingKind {
             Self::Failure(kind) => kind.rule(),
             Self::Codec(finding) => finding.rule(),
             Self::Sidecar(finding) => finding.problem.rule(),
-            Self::Experimental { .. } => "EXPERIMENTAL",
+            Self::Proposed { .. } => "EXPERIMENTAL",
             Self::DefaultTarget { .. } => "S-C2",
             Self::TornTail { .. } => "L8-14",
             Self::Swallowed { .. } => "SWALLOWED",

@@ -4,7 +4,7 @@ use super::clock::Clock;
 use super::finding::{Finding, Severity};
 use super::kind::FindingKind;
 use super::rule_counts::RuleCounts;
-use crate::format::v3::records::RecordHead;
+use crate::format::record_batch::RecordHead;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
 use crate::wire::{as_u64, varint};
 

@@ -43,7 +43,7 @@ pub struct Validator {
     /// The following bytes are after an entry that is longer than the input.
     is_beyond: bool,
     /// The first batch of an unreleased format is reported.
-    reports_experimental: bool,
+    reports_proposed: bool,
     codec_findings: Vec<CodecFinding>,
     records: u64,
     totals: SourceTotals,
@@ -83,7 +83,7 @@ impl Validator {
     /// A validator of everything in a source, under the limits and with the checks of a decode.
     pub fn new(source: Source, options: DecodeOptions, depth: Depth, is_tail_strict: bool) -> Self {
         let verifier = ChecksumVerifier::of(&options);
-        let reports_experimental = options.reports_experimental;
+        let reports_proposed = options.formats.reads_proposed();
         let runs = Runs::new(source, options.limits, RUN_LEN).of(options.formats).with_recovery(Box::new(verifier));
         let runs = runs.with_source_check(UploadCheck::of(&options)).checking_oversized(Box::new(verifier));
         let segment = options.segment;
@@ -102,7 +102,7 @@ impl Validator {
             findings: Findings::default(),
             fresh: Vec::new(),
             is_beyond: false,
-            reports_experimental,
+            reports_proposed,
             codec_findings: Vec::new(),
             records: 0,
             totals: SourceTotals::Nothing,
@@ -232,8 +232,8 @@ impl Validator {
 
     fn visit(&mut self, frame: Frame<'_>, after: &[u8]) -> Result<()> {
         let header = crate::decode::parse_header(frame, self.decoder.options().formats, self.decoder.options().base_position)?;
-        if header.format == RecordFormat::V3 && std::mem::take(&mut self.reports_experimental) {
-            self.fresh.push(Finding::of_experimental(header.format, frame.position));
+        if header.format == RecordFormat::V3 && std::mem::take(&mut self.reports_proposed) {
+            self.fresh.push(Finding::of_proposed(header.format, frame.position));
         }
         self.ensure_in_segment(&header);
         header_rules(&header, &mut self.fresh);

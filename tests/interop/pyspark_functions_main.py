@@ -63,7 +63,7 @@ def functions(spark: SparkSession, corpus: Path) -> dict[str, object]:
     register(spark)
     raw.createOrReplaceTempView("raw")
     said["sql"] = digest(
-        spark.sql("select id, kafka_decode(batch) out, kafka_validate(batch).ok, kafka_convert(batch) from raw where id <> 2")
+        spark.sql("select id, kafka_decode(batch) out, kafka_validate(batch).ok ok, kafka_convert(batch) converted from raw where id <> 2")
     )
     return said
 

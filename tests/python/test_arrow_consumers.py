@@ -31,7 +31,7 @@ all_binaries = pytest.mark.parametrize("binary", BINARIES)
 
 
 def stream_of(case: Case, **options: Any) -> ls.RecordStream:
-    return ls.decode(case.read(), columns=RECORD_COLUMNS, control=True, **case.options, **options)
+    return ls.decode(case.source, columns=RECORD_COLUMNS, control=True, **case.options, **options)
 
 
 def from_polars(frame: pl.DataFrame) -> list[corpus.Row]:
@@ -87,13 +87,13 @@ def test_a_table_can_be_read_again_and_again(case: Case):
 def test_rows_as_objects_are_those_of_pyarrow(case: Case, binary: str):
     columns = ["timestamp", "headersRaw", "internal", *RECORD_COLUMNS]
     options = {"columns": columns, "control": True, "binary": binary, "topic": "orders", **case.options}
-    expected = ls.decode(case.read(), **options).to_pyarrow().to_pylist()
-    assert ls.decode(case.read(), **options).to_pylist() == expected
-    assert [row for batch in ls.decode(case.read(), **options, batch_size=7) for row in batch.to_pylist()] == expected
-    (batch,) = ls.decode(case.read(), **options).read_all().to_batches()[:1]
+    expected = ls.decode(case.source, **options).to_pyarrow().to_pylist()
+    assert ls.decode(case.source, **options).to_pylist() == expected
+    assert [row for batch in ls.decode(case.source, **options, batch_size=7) for row in batch.to_pylist()] == expected
+    (batch,) = ls.decode(case.source, **options).read_all().to_batches()[:1]
     assert batch.slice(2, 2).select(["offset", "key"]).to_pylist() == batch.to_pyarrow().slice(2, 2).select(["offset", "key"]).to_pylist()
     assert (len(batch.slice(len(batch) + 1)), len(batch.slice(0, len(batch) + 1))) == (0, len(batch))
-    table = ls.batches(case.read(), **case.options)
+    table = ls.batches(case.source, **case.options)
     assert table.to_pylist() == table.to_pyarrow().to_pylist()
     with pytest.raises(KeyError, match="nothing"):
         batch.select(["nothing"])
@@ -108,14 +108,14 @@ def test_polars_reads_the_stream(case: Case, binary: str):
 
 @all_cases
 def test_polars_reads_the_batch_table(case: Case):
-    assert from_polars(pl.DataFrame(ls.batches(case.read(), **case.options))) == corpus.expected_batches(case)
+    assert from_polars(pl.DataFrame(ls.batches(case.source, **case.options))) == corpus.expected_batches(case)
 
 
 @all_cases
 @all_binaries
 def test_duckdb_reads_the_stream(case: Case, binary: str):
     stream = ls.decode(
-        case.read(), columns=["offset", "timestampMs", "key", "value", "headers"], control=True, binary=binary, **case.options
+        case.source, columns=["offset", "timestampMs", "key", "value", "headers"], control=True, binary=binary, **case.options
     )
     records = pa.RecordBatchReader.from_stream(stream).read_all().rename_columns({"offset": "offset_"})
     with duckdb.connect() as connection:
@@ -128,7 +128,7 @@ def test_duckdb_reads_the_stream(case: Case, binary: str):
 def test_duckdb_takes_the_capsules_themselves():
     """No pyarrow object in between: DuckDB scans what has `__arrow_c_stream__`."""
     case = CASES[0]
-    records = ls.decode(case.read(), columns=["offset", "key"])
+    records = ls.decode(case.source, columns=["offset", "key"])
     with duckdb.connect() as connection:
         connection.register("records", records)
         [count] = connection.execute("select count(*), count(key) from records").fetchall()

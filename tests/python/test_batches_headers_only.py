@@ -39,7 +39,7 @@ def test_every_case_of_the_corpus_gives_the_rows_that_all_its_bytes_give(on_erro
         expected = [row | {"isValid": None} for row in corpus.expected_batches(case)]
         found, findings, error = outcome(ls.FileSource(case.path), on_error, **options)
         assert (found, error) == (expected, None), case
-        assert findings == outcome(case.read(), on_error, **options)[1], case
+        assert findings == outcome(case.source, on_error, **options)[1], case
     corpus.seen_all(cases, corpus.manifest()["counts"]["cases"])
 
 

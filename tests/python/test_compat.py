@@ -90,7 +90,7 @@ def test_v3_is_converted_down_for_every_version_of_fetch(version: int, magic: in
     found: list[dict[str, Any]] = []
     while len(found) < 4:
         # A response is no longer than what is stored, so that a consumer asks again for what does not fit.
-        sent = ls.broker.fetch(stored, api_version=version, experimental=True, first_offset=len(found))
+        sent = ls.broker.fetch(stored, api_version=version, format="v3", first_offset=len(found))
         found += [row for row in ls.decode(sent, columns=["offset", "value", "magic"]).to_pylist() if row["offset"] >= len(found)]
     assert [row["offset"] for row in found] == [0, 1, 2, 3]
     assert {row["magic"] for row in found} == {magic}

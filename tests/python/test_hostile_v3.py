@@ -20,7 +20,7 @@ each_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 
 
 def offsets(data: bytes, **options: object) -> list[int]:
-    stream = ls.decode(data, columns=["offset"], experimental=True, **options)
+    stream = ls.decode(data, columns=["offset"], format="v3", **options)
     return [row["offset"] for batch in stream for row in batch.to_pyarrow().to_pylist()]
 
 
@@ -31,7 +31,7 @@ def test_every_file_has_an_outcome():
 
 @each_file
 def test_the_outcome_is_the_one_that_was_written_down(file: Path):
-    assert hostile.observe(file.read_bytes(), experimental=True) == OUTCOMES[file.stem]
+    assert hostile.observe(file.read_bytes(), format="v3") == OUTCOMES[file.stem]
 
 
 @each_file
@@ -41,19 +41,19 @@ def test_reading_goes_on_behind_it_at_every_depth(file: Path):
     assert kept >= BEFORE | BEHIND
     assert kept - BEFORE - BEHIND <= {9, 10, 11, 12}, "records that nobody wrote"
     for depth in ("headers", "metadata", "full"):
-        report = ls.validate(data, depth=depth, experimental=True)
+        report = ls.validate(data, depth=depth, format="v3")
         assert all(finding.position < len(data) for finding in report.findings)
 
 
 @each_file
 def test_salvage_accounts_for_every_byte(file: Path):
     data = file.read_bytes()
-    saved = ls.salvage(data, experimental=True)
+    saved = ls.salvage(data, format="v3")
     assert sum(span.length for span in saved.kept) + sum(span.length for span in saved.lost) == len(data)
     assert saved.data.startswith(data[: saved.kept[0].length])
 
 
 def test_an_early_stop_unpacks_no_bomb():
     data = (HERE / "gzip-bomb-behind-the-metadata.log").read_bytes()
-    report = ls.validate(data, depth="metadata", experimental=True)
+    report = ls.validate(data, depth="metadata", format="v3")
     assert report.io_stats["bytes_inflated"] < 64 << 10

@@ -14,6 +14,8 @@ import pytest
 import logsegment as ls
 from building import crc32c
 from cli_process import run
+from logsegment._decode import decoded
+from logsegment._options import ReadOptions
 
 COLUMNS = ["offset", "timestampMs", "timestampType", "key", "value", "magic", "indexInEntry"]
 
@@ -204,7 +206,8 @@ def test_l7_23_and_24_offsets_of_0_7_are_positions():
         (end + 9, b"", 0),
     ]
     assert {(row["key"], row["timestampMs"], row["timestampType"]) for row in found} == {(None, -1, -1)}
-    assert rows(data, format="0.7", base_position=1000)[0]["offset"] == 1015
+    moved = ReadOptions(format="0.7", base_position=1000, columns=["offset"])
+    assert decoded(data, moved).to_pylist()[0]["offset"] == 1015
     assert told(data, format="0.7") == []
     assert [row["value"] for row in rows(data, format="0.7", start_offset=15, end_offset=end)] == [b"a", b"b", b"c"]
     found = ls.batches(data, format="0.7").to_pylist()
@@ -302,7 +305,8 @@ def test_map_1_sniffing_distinguishes_the_families(tmp_path):
     path = tmp_path / "00000000000000000500.kafka"
     path.write_bytes(old(b"hello"))
     assert [row["offset"] for row in rows(ls.FileSource(str(path)))] == [515]
-    assert [row["offset"] for row in rows(ls.FileSource(str(path)), base_position=0)] == [15]
+    from_zero = ReadOptions(base_position=0, columns=["offset"])
+    assert decoded(ls.FileSource(str(path)), from_zero).to_pylist() == [{"offset": 15}]
     import pyarrow as pa
 
     lists = pa.array(ls.decode_array(pa.array([old(b"a"), None, message(3, b"b")]), columns=["offset"], format="sniff"))
@@ -349,12 +353,12 @@ def test_cod_l8_magic_0_takes_any_lz4_header_checksum_and_magic_1_the_correct_on
     assert (refused.kafka_error_code, "the broken one of Kafka 0.8.2 and 0.9" in str(refused)) == (2, True)
     neither = message(0, lz4(message(0, b"v"), checksum=0x55, block_linked=False), attributes=3)
     assert "neither the correct nor the broken one" in str(agree(neither, ls.CodecError, "COD-L8"))
-    assert [row["value"] for row in rows(wrong, ignore_lz4_header_checksum=True)] == [b"v"]
-    assert told(wrong, ignore_lz4_header_checksum=True) == [("COD-L8", "warning")]
+    assert [row["value"] for row in rows(wrong, quirks=["lz4-header-checksum"])] == [b"v"]
+    assert told(wrong, quirks=["lz4-header-checksum"]) == [("COD-L8", "warning")]
     pa = pytest.importorskip("pyarrow")
-    lists = pa.array(ls.decode_array(pa.array([wrong]), columns=["value"], ignore_lz4_header_checksum=True))
+    lists = pa.array(ls.decode_array(pa.array([wrong]), columns=["value"], quirks=["lz4-header-checksum"]))
     assert lists.to_pylist() == [[{"value": b"v"}]]
-    assert_taken_everywhere(wrong, ["v"], ignore_lz4_header_checksum=True)
+    assert_taken_everywhere(wrong, ["v"], quirks=["lz4-header-checksum"])
 
 
 def assert_taken_everywhere(data, values, **options):
@@ -380,9 +384,9 @@ def test_cod_l12_dependent_blocks_are_read_when_allowed_and_always_reported():
     text = b"".join(message(index, b"the same words again and again") for index in range(4000))
     data = message(3999, lz4(text, block_linked=True, block_size=4), attributes=3)
     assert agree(data, ls.CodecError, "COD-L12").kafka_error_code == 2
-    assert len(rows(data, allow_dependent_lz4_blocks=True)) == 4000
-    assert told(data, allow_dependent_lz4_blocks=True) == [("COD-L12", "warning")]
-    assert_taken_everywhere(data, ["the same words again and again"] * 4000, allow_dependent_lz4_blocks=True)
+    assert len(rows(data, quirks={"lz4-dependent-blocks"})) == 4000
+    assert told(data, quirks={"lz4-dependent-blocks"}) == [("COD-L12", "warning")]
+    assert_taken_everywhere(data, ["the same words again and again"] * 4000, quirks={"lz4-dependent-blocks"})
 
 
 def zstd_batch(packed, count):

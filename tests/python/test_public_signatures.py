@@ -11,7 +11,7 @@ import logsegment as ls
 
 PARAMETERS: dict[Any, str] = {
     ls.decode: "source columns binary check_crc on_error strict_tail isolation control start_offset end_offset batch_size batch_bytes "
-    "topic partition threads format experimental limits codecs values",
+    "topic partition threads format quirks zstd_dictionaries limits codecs values",
     ls.batches: "source check_crc on_error resolve",
     ls.validate: "source depth",
     ls.encode: "table format compression level base_offset batch_bytes timestamp_type log_append_time producer_id producer_epoch "

@@ -210,13 +210,16 @@ def quoted(heading: str, field: str) -> list[str]:
 
 
 def test_every_option_of_reads_is_an_argument_of_decode():
-    """So that the page of `decode` explains every option that other functions take by name."""
+    """So that the page of `decode` explains every option that other functions take by name, but those of few callers."""
     import inspect
 
     from logsegment._options import ReadOptions
 
     arguments = set(inspect.signature(ls.decode).parameters)
     assert {field.name for field in dataclasses.fields(ReadOptions)} - arguments == {
+        "base_position",
+        "null_headers",
+        "transactions",
         "resolve",
         "upload",
         "value_schemas",

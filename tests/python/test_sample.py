@@ -30,6 +30,7 @@ SAME = {
     "old-logs/clicks-0": corpus.CORPUS / "legacy-0.8.2.2/data/codec-gzip-0",
     "__consumer_offsets-1": MODERN / "__consumer_offsets-1",
     "__cluster_metadata-0": MODERN / "__cluster_metadata-0",
+    "dead-cluster": corpus.TESTS / "cluster/broker",
     "_schemas-0": VALUES / "_schemas-0",
     "alpha-avro-refs-0": VALUES / "alpha-avro-refs-0",
     "alpha-avro-incompatible-0": VALUES / "alpha-avro-incompatible-0",

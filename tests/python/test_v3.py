@@ -27,7 +27,7 @@ BASE = 1_600_000_000_000
 
 
 def rows(data: bytes, **options: Any) -> list[corpus.Row]:
-    return corpus.rows_of(ls.decode(data, **{"columns": ALL, "experimental": True, "control": True} | options))
+    return corpus.rows_of(ls.decode(data, **{"columns": ALL, "format": "v3", "control": True} | options))
 
 
 def table(count: int, *, step: int = 100, size: int = 5) -> pa.Table:
@@ -45,7 +45,9 @@ def table(count: int, *, step: int = 100, size: int = 5) -> pa.Table:
 
 
 def told(data: bytes, **options: Any) -> set[tuple[str, str]]:
-    return {(finding.rule, finding.severity) for finding in ls.validate(data, **options).findings}
+    """Rules and severities of findings, without the information that a proposal was read."""
+    found = ls.validate(data, **options).findings
+    return {(finding.rule, finding.severity) for finding in found if finding.rule != "EXPERIMENTAL"}
 
 
 def sealed(data: bytes) -> bytes:
@@ -68,23 +70,18 @@ class TestSwitch:
                 reading()
             assert raised.value.rule in ("MAP-3", "MAP-1")
             if raised.value.rule == "MAP-3":
-                assert 'read only with format="v3" or experimental=True' in str(raised.value)
+                assert 'read only with format="v3"' in str(raised.value)
         [finding] = ls.validate(self.DATA).findings
         assert (finding.rule, finding.severity) == ("MAP-3", "error")
-        assert "experimental" in finding.message
+        assert 'format="v3"' in finding.message
 
-    def test_a_name_reads_and_leaves_a_finding_and_the_switch_leaves_none(self):
-        assert told(self.DATA, format="v3") == {("EXPERIMENTAL", "info")}
-        assert told(self.DATA, experimental=True) == told(self.DATA, format="v3", experimental=True) == set()
+    def test_a_name_reads_and_a_validation_reports_it(self):
+        assert [(finding.rule, finding.severity) for finding in ls.validate(self.DATA, format="v3").findings] == [("EXPERIMENTAL", "info")]
         assert ls.validate(self.DATA, format="v3").ok
+        modern = ls.encode(table(3))
+        assert ls.validate(modern, format="v3").findings == ls.validate(modern).findings == []
         stream = ls.decode(self.DATA, format="v3")
-        assert stream.read_all().num_rows == 10
-        refused = ls.decode(ls.encode(table(3)), format="v3", on_error="skip")
-        assert refused.read_all().num_rows == 0
-        assert [finding.rule for finding in refused.findings] == ["MAP-3"]
-        assert [finding.rule for finding in stream.findings] == ["EXPERIMENTAL"]
-        allowed = ls.decode(self.DATA, experimental=True)
-        assert (allowed.read_all().num_rows, allowed.findings) == (10, [])
+        assert (stream.read_all().num_rows, stream.findings) == (10, [])
 
     def test_a_log_of_several_segments_says_it_once(self, tmp_path: Path):
         directory = tmp_path / "topic-0"
@@ -93,17 +90,14 @@ class TestSwitch:
             (directory / f"{base:020d}.log").write_bytes(ls.encode(table(10), format="v3", base_offset=base))
         stream = ls.Log(str(directory)).records(format="v3", columns=["offset"])
         assert stream.read_all().num_rows == 30
-        assert [finding.rule for finding in stream.findings] == ["EXPERIMENTAL"]
+        assert stream.findings == []
         assert [finding.rule for finding in ls.Log(str(directory)).validate(format="v3").findings].count("EXPERIMENTAL") == 1
 
     def test_with_it_all_magics_are_distinguished(self):
         v1, v2 = ls.encode(table(3).select(["key", "value"]), format="v1"), ls.encode(table(4), base_offset=3)
         mixed = v1 + v2 + ls.encode(table(5), format="v3", base_offset=7)
-        assert corpus.rows_of(ls.batches(mixed, experimental=True))[-1]["magic"] == 3
+        assert corpus.rows_of(ls.batches(mixed, format="v3"))[-1]["magic"] == 3
         assert [row["offset"] for row in rows(mixed)] == list(range(12))
-        assert [row["offset"] for row in rows(mixed, format="sniff")] == list(range(12))
-        with pytest.raises(ls.UnsupportedError, match="magic 1"):
-            rows(mixed, format="v3")
         skipped = ls.decode(mixed, columns=["offset"], unreadable="skip")
         assert [row["offset"] for row in corpus.rows_of(skipped)] == list(range(7))
 
@@ -112,30 +106,29 @@ class TestSwitch:
         file.parent.mkdir()
         file.write_bytes(self.DATA + ls.encode(table(10), format="v3", base_offset=10, metadata_first=True, compression="gzip"))
         for path in (ls.Segment(str(file)), ls.Log(str(file.parent))):
-            read = path.records(experimental=True, columns=["offset"], start_offset=4, end_offset=12).read_all()
+            read = path.records(format="v3", columns=["offset"], start_offset=4, end_offset=12).read_all()
             assert pa.table(read)["offset"].to_pylist() == list(range(4, 12))
-            committed = path.records(experimental=True, columns=["offset"], isolation="read_committed").read_all()
+            committed = path.records(format="v3", columns=["offset"], isolation="read_committed").read_all()
             assert committed.num_rows == 20
-            assert path.batches(experimental=True).num_rows == path.batches(experimental=True, check_crc=False).num_rows == 2
-            assert path.validate(experimental=True).ok
+            assert path.batches(format="v3").num_rows == path.batches(format="v3", check_crc=False).num_rows == 2
+            assert path.validate(format="v3").ok
             assert not path.validate().ok
-            with pytest.raises(ls.UnsupportedError, match="experimental=True"):
+            with pytest.raises(ls.UnsupportedError, match='format="v3"'):
                 path.records().read_all()
-            with pytest.raises(ls.UnsupportedError, match="experimental=True"):
+            with pytest.raises(ls.UnsupportedError, match='format="v3"'):
                 path.batches(check_crc=False)
-            assert path.offset_for_timestamp(BASE + 700, experimental=True) == 7
-            for switch in ({"experimental": True}, {"format": "v3"}):
-                late = path.records(start_timestamp=BASE + 700, columns=["offset"], **switch).read_all()
-                # Times begin anew in the second batch.
-                assert pa.table(late)["offset"].to_pylist() == list(range(7, 20))
-            with pytest.raises(ls.UnsupportedError, match="experimental=True"):
+            assert path.offset_for_timestamp(BASE + 700, format="v3") == 7
+            late = path.records(start_timestamp=BASE + 700, columns=["offset"], format="v3").read_all()
+            # Times begin anew in the second batch.
+            assert pa.table(late)["offset"].to_pylist() == list(range(7, 20))
+            with pytest.raises(ls.UnsupportedError, match='format="v3"'):
                 path.offset_for_timestamp(BASE + 700)
         array = pa.array([self.DATA, None])
-        assert pa.array(ls.decode_array(array, experimental=True))[0].values.__len__() == 10
-        assert pa.array(ls.batch_info_array(array, experimental=True))[0]["magic"].as_py() == 3
-        assert pa.array(ls.validate_array(array, experimental=True))[0]["ok"].as_py()
-        v2 = pa.array(ls.convert_array(array, experimental=True))[0].as_py()
-        assert v2 == ls.convert(self.DATA, experimental=True).data
+        assert pa.array(ls.decode_array(array, format="v3"))[0].values.__len__() == 10
+        assert pa.array(ls.batch_info_array(array, format="v3"))[0]["magic"].as_py() == 3
+        assert pa.array(ls.validate_array(array, format="v3"))[0]["ok"].as_py()
+        v2 = pa.array(ls.convert_array(array, format="v3"))[0].as_py()
+        assert v2 == ls.convert(self.DATA, format="v3").data
 
     def test_rows_of_batches_say_it_too(self, tmp_path: Path):
         directory = tmp_path / "topic-0"
@@ -145,14 +138,8 @@ class TestSwitch:
         first = ls.FileSource(directory / f"{0:020d}.log")
         for source in (self.DATA, first):
             for check_crc in (True, False):
-                stream = ls.batch_stream(source, format="v3", check_crc=check_crc)
-                assert sum(batch.num_rows for batch in stream) == 1
-                assert [(finding.rule, finding.severity) for finding in stream.findings] == [("EXPERIMENTAL", "info")]
-                allowed = ls.batch_stream(source, experimental=True, check_crc=check_crc)
+                allowed = ls.batch_stream(source, format="v3", check_crc=check_crc)
                 assert (sum(batch.num_rows for batch in allowed), allowed.findings) == (1, [])
-        refused = ls.batch_stream(ls.encode(table(3)), format="v3", on_error="skip")
-        assert sum(batch.num_rows for batch in refused) == 0
-        assert [finding.rule for finding in refused.findings] == ["MAP-3"]
 
 
 class TestNumbers:
@@ -175,7 +162,7 @@ class TestNumbers:
     def test_s_v14_an_append_time_behind_the_clients(self):
         data = ls.encode(table(3), format="v3", timestamp_type="LogAppendTime", log_append_time=BASE - 500)
         assert [row["timestampMs"] for row in rows(data)] == [BASE - 500] * 3
-        assert ls.convert(data, experimental=True).data == ls.encode(table(3), timestamp_type="LogAppendTime", log_append_time=BASE - 500)
+        assert ls.convert(data, format="v3").data == ls.encode(table(3), timestamp_type="LogAppendTime", log_append_time=BASE - 500)
 
     def test_s_v32_records_are_a_byte_or_two_shorter(self):
         sizes = [record_lens(key, value) for key, value in ((100, 1024), (None, 1024), (None, 5), (None, 58))]
@@ -218,8 +205,8 @@ class TestEveryCodec:
         assert [{k: v for k, v in row.items() if k not in strip} for row in rows(v3)] == [
             {k: v for k, v in row.items() if k not in strip} for row in rows(v2)
         ]
-        assert told(v3, experimental=True) == set()
-        assert {row["compression"] for row in corpus.rows_of(ls.batches(v3, experimental=True))} == {codec}
+        assert told(v3, format="v3") == set()
+        assert {row["compression"] for row in corpus.rows_of(ls.batches(v3, format="v3"))} == {codec}
         for binary in ("large_binary", "binary_view"):
             assert rows(v3, binary=binary, threads=2) == rows(v3)
         assert [row["offset"] for row in rows(v3, batch_size=7, start_offset=50, end_offset=77)] == list(range(50, 77))
@@ -229,18 +216,18 @@ class TestEveryCodec:
         made = ls.convert(v2, to="v3", metadata_first=metadata_first)
         assert made.losses == []
         assert rows(made.data) == rows(v2)
-        back = ls.convert(made.data, experimental=True)
+        back = ls.convert(made.data, format="v3")
         assert (back.data, back.losses) == (v2, [])
-        plain = ls.convert(made.data, to="v3", compression="none", experimental=True, metadata_first=metadata_first).data
+        plain = ls.convert(made.data, to="v3", compression="none", format="v3", metadata_first=metadata_first).data
         assert ls.convert(plain, format="v3").data == ls.convert(v2, compression="none").data
-        other = ls.convert(made.data, to="v3", compression="lz4", level=12, experimental=True, metadata_first=metadata_first).data
+        other = ls.convert(made.data, to="v3", compression="lz4", level=12, format="v3", metadata_first=metadata_first).data
         assert [{**row, "compression": ""} for row in rows(other)] == [{**row, "compression": ""} for row in rows(v2)]
 
     def test_the_layout_is_the_one_that_was_asked_for(self, codec: str, metadata_first: bool):
         """S-H4: also of batches that are of v3 already."""
         made = {layout: ls.encode(table(60), format="v3", compression=codec, metadata_first=layout) for layout in (False, True)}
         for data in made.values():
-            assert ls.convert(data, to="v3", metadata_first=metadata_first, experimental=True).data == made[metadata_first]
+            assert ls.convert(data, to="v3", metadata_first=metadata_first, format="v3").data == made[metadata_first]
 
     def test_batches_are_not_larger_than_asked_for(self, codec: str, metadata_first: bool):
         """As the producer's `batch.size`: not packed never, packed by the estimate of a ratio that the first batches teach."""
@@ -257,12 +244,12 @@ class TestEveryCodec:
         v2 = ls.encode(table(30), compression=codec, producer_id=9, producer_epoch=1, base_sequence=5)
         v3 = ls.convert(v2, to="v3", metadata_first=metadata_first).data
         for target in ("v1", "v0"):
-            down, same = (ls.convert(item, to=target, allow_loss=True, experimental=True) for item in (v3, v2))
+            down, same = (ls.convert(item, to=target, allow_loss=True, format="v3") for item in (v3, v2))
             assert down.data == same.data
             assert [(loss.name, loss.count) for loss in down.losses] == [(loss.name, loss.count) for loss in same.losses]
             assert (down.stopped_at is None) == (codec != "zstd")
         with pytest.raises(ls.LossError):
-            ls.convert(ls.encode(table(5), format="v3", compression="gzip"), to="v1", experimental=True)
+            ls.convert(ls.encode(table(5), format="v3", compression="gzip"), to="v1", format="v3")
 
 
 def test_up_from_every_older_format():
@@ -291,7 +278,7 @@ def test_markers_and_isolation():
         )
         assert [row["offset"] for row in rows(data, control=False, isolation="read_committed")] == [3]
         assert [row["controlType"] for row in rows(data)] == [None, None, "ABORT", None, "COMMIT"]
-        assert told(data, experimental=True) == set()
+        assert told(data, format="v3") == set()
 
 
 @pytest.mark.parametrize("metadata_first", [False, True])
@@ -309,7 +296,7 @@ def test_markers_and_transactions_of_real_brokers_come_back_byte_for_byte(metada
             continue
         there = ls.convert(kept, to="v3", metadata_first=metadata_first).data
         assert ls.convert(there, format="v3").data == kept, case.path
-        for before, after in zip(batches, corpus.rows_of(ls.batches(there, experimental=True)), strict=True):
+        for before, after in zip(batches, corpus.rows_of(ls.batches(there, format="v3")), strict=True):
             same = ("baseOffset", "lastOffset", "count", "isControl", "isTransactional", "deleteHorizonMs", "producerId", "maxTimestamp")
             assert [after[name] for name in same] == [before[name] for name in same]
         seen["control"] += sum(row["isControl"] for row in batches)
@@ -352,7 +339,7 @@ class TestMetadataFirst:
             with pytest.raises(ls.RecordBatchError) as raised:
                 rows(sealed(sized))
             assert (raised.value.rule, raised.value.kafka_error_code) == ("S-H6", 87)
-            assert told(sealed(sized), experimental=True) == {("S-H6", "error")}
+            assert told(sealed(sized), format="v3") == {("S-H6", "error")}
         negative = bytearray(data)
         negative[start] = 0x02
         with pytest.raises(ls.RecordBatchError) as raised:
@@ -366,7 +353,7 @@ class TestMetadataFirst:
         first = ls.encode(source, format="v3", metadata_first=True, compression=codec, batch_bytes=1 << 20)
         among = ls.encode(source, format="v3", compression=codec, batch_bytes=1 << 20)
         stats = {
-            name: ls.validate(data, depth=depth, experimental=True).io_stats["bytes_inflated"]
+            name: ls.validate(data, depth=depth, format="v3").io_stats["bytes_inflated"]
             for name, data, depth in (
                 ("partial", first, "metadata"),
                 ("full", first, "full"),
@@ -376,7 +363,7 @@ class TestMetadataFirst:
         assert stats["full"] == stats["among"] > 800_000
         # 9 bytes of metadata a record. Writers end a block there, and so no codec but gzip, whose step is 4 KiB, unpacks any payload.
         assert 400 * 8 < stats["partial"] < 400 * 12 + (4096 if codec == "gzip" else 0)
-        converted = ls.convert(among, to="v3", metadata_first=True, experimental=True).data
+        converted = ls.convert(among, to="v3", metadata_first=True, format="v3").data
         again = ls.convert(
             ls.convert(first, to="v3", metadata_first=True, compression="none", format="v3").data,
             to="v3",
@@ -385,8 +372,8 @@ class TestMetadataFirst:
             format="v3",
         ).data
         assert converted == again == first
-        report = ls.validate(first, depth="metadata", experimental=True)
-        assert (report.findings, report.io_stats["records"]) == ([], 400)
+        report = ls.validate(first, depth="metadata", format="v3")
+        assert ([finding.rule for finding in report.findings], report.io_stats["records"]) == (["EXPERIMENTAL"], 400)
 
 
 @pytest.mark.parametrize("metadata_first", [False, True])
@@ -402,7 +389,7 @@ def test_metadata_is_judged_by_the_same_rules_at_both_depths(metadata_first: boo
     expected = {("FND-2", "warning"), ("FND-6", "warning"), ("FND-14", "warning")}
     assert told(data) == expected
     for depth in ("metadata", "full"):
-        assert told(made, depth=depth, experimental=True) == expected
+        assert told(made, depth=depth, format="v3") == expected
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -412,7 +399,7 @@ def test_fnd_1_uncounted_bytes_are_reported_at_every_depth(codec: str, metadata_
     data[headers(data) - 4 : headers(data)] = bytes(4)
     for depth in ("metadata", "full"):
         # The stream of snappy-java begins so that the header makes sense as one of magic 2; where it stands tells that it is none (FND-18).
-        assert told(sealed(bytes(data)), depth=depth, experimental=True) == {("FND-1", "warning")}
+        assert told(sealed(bytes(data)), depth=depth, format="v3") == {("FND-1", "warning")}
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -425,7 +412,7 @@ def test_s_v11_batches_of_the_first_months_of_1970_are_read_whatever_is_in_them(
             for producer in ({}, {"producer_id": 3, "producer_epoch": 0, "base_sequence": 0}):
                 source = pa.table({"value": [value, b"x"], "timestampMs": [time, time + 5]})
                 data = ls.encode(source, format="v3", compression=codec, metadata_first=metadata_first, **producer)
-                assert told(data, experimental=True) == set()
+                assert told(data, format="v3") == set()
                 assert [row["value"] for row in rows(data)] == [value, b"x"]
                 seen += 1
     assert seen == 48
@@ -437,8 +424,8 @@ def test_s_v11_a_flipped_magic_of_magic_2_is_reported_at_every_date():
         for codec in CODECS:
             data = bytearray(ls.encode(pa.table({"value": [b"v" * 9] * 3, "timestampMs": [time] * 3}), compression=codec))
             data[16] = 3
-            assert {rule for rule, severity in told(bytes(data), experimental=True) if severity == "error"} <= {"FND-18", "PRM-4"}
-            assert not ls.validate(bytes(data), experimental=True).ok
+            assert {rule for rule, severity in told(bytes(data), format="v3") if severity == "error"} <= {"FND-18", "PRM-4"}
+            assert not ls.validate(bytes(data), format="v3").ok
 
 
 def test_producers_are_held_against_each_other_as_in_v2():
@@ -447,7 +434,7 @@ def test_producers_are_held_against_each_other_as_in_v2():
         ls.encode(table(5), format="v3", base_offset=base, producer_id=9, producer_epoch=0, base_sequence=sequence)
         for base, sequence in ((0, 0), (5, 6))
     )
-    assert told(first + gap, experimental=True) == told(ls.convert(first + gap, experimental=True).data) == {("PRD-1", "warning")}
+    assert told(first + gap, format="v3") == told(ls.convert(first + gap, format="v3").data) == {("PRD-1", "warning")}
 
 
 NAMES = st.binary(max_size=12)
@@ -483,7 +470,7 @@ def test_property_records_come_back_and_v2_v3_v2_is_identical(records: list[Any]
     there = ls.convert(v2, to="v3", metadata_first=metadata_first).data
     assert ls.convert(there, format="v3").data == v2
     # Any bytes may be a key of a header here, and any number a time.
-    assert told(made, experimental=True) <= {("FND-7", "warning"), ("TIME-1", "warning")}
+    assert told(made, format="v3") <= {("FND-7", "warning"), ("TIME-1", "warning")}
 
 
 @settings(max_examples=150, deadline=None)
@@ -514,9 +501,8 @@ def test_recovery_finds_the_batches_behind_damage():
     parts = [ls.encode(table(5), format="v3", base_offset=5 * index, metadata_first=index % 2 == 0) for index in range(4)]
     for junk in (b"\x03" * 40, bytes(range(256)), parts[1][:30]):
         data = parts[0] + junk + parts[1] + parts[2][:-3] + parts[3]
-        for options in ({"format": "v3"}, {"experimental": True}):
-            found = [row["offset"] for row in rows(data, on_error="skip", **options)]
-            assert found == [*range(10), *range(15, 20)]
+        found = [row["offset"] for row in rows(data, on_error="skip")]
+        assert found == [*range(10), *range(15, 20)]
 
 
 def cuts(data: bytes) -> Iterator[bytes]:
@@ -576,7 +562,7 @@ def test_what_if_goes_past_damage_and_piece_by_piece(tmp_path: Path, monkeypatch
 
 
 def test_what_if_of_real_segments():
-    """The header of every batch that a broker wrote is as long as `BatchHeader.v3_header_len` says."""
+    """The header of every batch that a broker wrote is as long as `BatchHeader.proposed_header_len` says."""
     seen = 0
     for case in corpus.cases():
         if case.format != "auto" or seen > 4000:
@@ -587,8 +573,8 @@ def test_what_if_of_real_segments():
             v2 = bytes(ls.convert(v3, format="v3").data)
         except ls.RecordBatchError:
             continue
-        for before, after in zip(*(valid_batches(item, ReadOptions(experimental=True)) for item in (v2, v3)), strict=True):
-            assert headers(v3[after.position : after.position + after.size]) == before.v3_header_len
+        for before, after in zip(*(valid_batches(item, ReadOptions(format="v3")) for item in (v2, v3)), strict=True):
+            assert headers(v3[after.position : after.position + after.size]) == before.proposed_header_len
             seen += 1
     assert seen > 1000
 
@@ -600,7 +586,7 @@ class TestInspectionInTwoParts:
 
     @staticmethod
     def payloads(data: bytes, **options: Any) -> tuple[ls.Field, ls.Field]:
-        records = ls.inspect(data, experimental=True, **options)["records"]
+        records = ls.inspect(data, format="v3", **options)["records"]
         return records, records["payloads"]
 
     def test_all_of_them(self):
@@ -622,7 +608,7 @@ class TestInspectionInTwoParts:
         longer = sealed(longer[:8] + struct.pack(">i", len(longer) - 12) + longer[12:])
         records, payloads = self.payloads(longer, records=shown)
         assert [field.name for field in records] == ["metadata", "payloads"]
-        entry = ls.inspect(longer, records=shown, experimental=True)
+        entry = ls.inspect(longer, records=shown, format="v3")
         assert (entry["leftOver"].start, entry["leftOver"].length) == (len(longer) - 3, 3)
         assert ("notShown" in [field.name for field in payloads]) == (shown < 4)
 
@@ -645,14 +631,14 @@ def test_salvage_gives_no_record_the_payload_of_another():
         start = headers(data)
         bad = bytearray(data)
         bad[start] += 2
-        found = ls.salvage(bytes(bad), aside=True, experimental=True)
+        found = ls.salvage(bytes(bad), aside=True, format="v3")
         assert (found.data, found.aside) == (b"", b""), layout
         # Without damage to a length, what can be read is put aside.
         bad = bytearray(data)
         bad[-1] ^= 1
-        found = ls.salvage(bytes(bad), aside=True, experimental=True)
+        found = ls.salvage(bytes(bad), aside=True, format="v3")
         assert found.aside is not None
-        assert ls.decode(found.aside, columns=["offset"], experimental=True).read_all().num_rows > 0
+        assert ls.decode(found.aside, columns=["offset"], format="v3").read_all().num_rows > 0
 
 
 @pytest.mark.parametrize("lie", [-2, 2, 100])
@@ -663,11 +649,11 @@ def test_v2_34_a_record_with_a_wrong_length_gets_no_new_checksum(to: Any, lie: i
     v2[62] = 1
     v3 = bytearray(ls.convert(sealed(bytes(v2)), to="v3").data)
     first = headers(v3)
-    assert (ls.batches(bytes(v3), experimental=True).to_pyarrow()["attributes"][0].as_py() & 0x80, v3[first + 1]) == (0, 1)
+    assert (ls.batches(bytes(v3), format="v3").to_pyarrow()["attributes"][0].as_py() & 0x80, v3[first + 1]) == (0, 1)
     v3[first] += lie
     data = sealed(bytes(v3))
     with pytest.raises(ls.RecordBatchError) as read:
-        ls.decode(data, experimental=True).read_all()
+        ls.decode(data, format="v3").read_all()
     with pytest.raises(ls.RecordBatchError) as converted:
-        ls.convert(data, to=to, metadata_first=to == "v3", experimental=True)
+        ls.convert(data, to=to, metadata_first=to == "v3", format="v3")
     assert converted.value.rule == read.value.rule == {-2: "V2-38", 2: "V2-42", 100: "V2-34"}[lie]

@@ -55,7 +55,7 @@ def test_property_every_reader_reads_what_is_written(records: list[Any], codec: 
     """The first months of 1970, and any producer: a reading that holds is never refused for the other."""
     source = pa.Table.from_pylist(records, schema=SCHEMA)
     made = ls.encode(source, format="v3", compression=codec, metadata_first=metadata_first, codecs=PLUGINS, **producer)
-    reading: dict[str, Any] = {"experimental": True, "codecs": PLUGINS}
+    reading: dict[str, Any] = {"format": "v3", "codecs": PLUGINS}
     assert pa.table(ls.decode(made, columns=SCHEMA.names, **reading)).to_pylist() == records
     assert ls.batches(made, **reading).to_pyarrow().num_rows == 1
     for depth in ("headers", "metadata", "full"):
@@ -73,12 +73,12 @@ def test_a_magic_3_that_became_2_is_recognized(codec: str, metadata_first: bool,
     for time in (2**33, 1_700_000_000_000):
         source = pa.table({"key": [b"key"] * 3, "value": [b"value %d" % index for index in range(3)], "timestampMs": [time] * 3})
         made = ls.encode(source, format="v3", compression=codec, metadata_first=metadata_first, codecs=PLUGINS, **producer)
-        for reading in ({}, {"experimental": True}, {"format": "v2"}):
+        for reading in ({}, {"format": "v3"}, {"format": "v2"}):
             damaged = flipped(made, 2)
             assert errors(damaged, codecs=PLUGINS, **reading) == [("FND-18", "magic")]
             with pytest.raises(ls.InvalidError, match=r"magic is 2.*magic 3"):
                 ls.decode(damaged, codecs=PLUGINS, **reading).read_all()
-        assert errors(flipped(damaged, 3), experimental=True, codecs=PLUGINS) == []
+        assert errors(flipped(damaged, 3), format="v3", codecs=PLUGINS) == []
 
 
 def test_a_batch_of_magic_3_that_became_an_empty_one_of_magic_2_loses_nothing_in_silence():
@@ -88,12 +88,12 @@ def test_a_batch_of_magic_3_that_became_an_empty_one_of_magic_2_loses_nothing_in
     )
     log = flipped(first, 2) + b"".join(others)
     with pytest.raises(ls.InvalidError) as raised:
-        ls.decode(log, experimental=True).read_all()
+        ls.decode(log, format="v3").read_all()
     assert (raised.value.rule, raised.value.position, raised.value.field) == ("FND-18", 0, "magic")
-    skipping = ls.decode(log, columns=["offset"], experimental=True, on_error="skip")
+    skipping = ls.decode(log, columns=["offset"], format="v3", on_error="skip")
     assert [row["offset"] for row in corpus.rows_of(skipping)] == [1, 2]
     assert [finding.rule for finding in skipping.findings] == ["FND-18"]
-    assert ls.salvage(log, experimental=True).data == b"".join(others)
+    assert ls.salvage(log, format="v3").data == b"".join(others)
 
 
 def with_record_attributes(offset: int, codec: str = "none", **header: Any) -> bytes:
@@ -113,8 +113,8 @@ TRANSACTIONAL: dict[str, Any] = {"attributes": building.TRANSACTIONAL, "producer
 def test_a_magic_3_with_record_attributes_that_became_2_is_recognized_by_every_reader(codec: str, header: dict[str, Any]):
     """Its attributes are those of magic 2; what gives it away are numbers that do not add up."""
     made = with_record_attributes(0, codec, **header)
-    assert errors(made, experimental=True, codecs=PLUGINS) == []
-    for reading in ({}, {"experimental": True}, {"format": "v2"}):
+    assert errors(made, format="v3", codecs=PLUGINS) == []
+    for reading in ({}, {"format": "v3"}, {"format": "v2"}):
         for depth in ("headers", "metadata", "full"):
             assert errors(flipped(made, 2), depth=depth, codecs=PLUGINS, **reading) == [("FND-18", "magic")]
         for read in (ls.decode, ls.batches):
@@ -158,8 +158,8 @@ def test_transactions_of_a_broker_whose_magic_was_flipped_there_and_back():
             for metadata_first in (False, True):
                 made = ls.convert(batch, to="v3", metadata_first=metadata_first).data
                 assert errors(flipped(made, 2)) == [("FND-18", "magic")]
-            assert {rule for rule, _ in errors(flipped(batch, 3), experimental=True)} <= {"FND-18", "PRM-4"}
-            assert errors(flipped(batch, 3), experimental=True)
+            assert {rule for rule, _ in errors(flipped(batch, 3), format="v3")} <= {"FND-18", "PRM-4"}
+            assert errors(flipped(batch, 3), format="v3")
             seen += 1
     assert seen > 40
 

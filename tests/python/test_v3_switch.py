@@ -29,8 +29,8 @@ def segment(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("switch", [["--experimental"], ["--format", "v3"]], ids=lambda switch: switch[0])
-def test_every_verb_takes_the_switch(segment: Path, switch: list[str], tmp_path: Path):
+def test_every_verb_takes_the_switch(segment: Path, tmp_path: Path):
+    switch = ("--format", "v3")
     cat = run("cat", *switch, segment)
     assert (cat.code, [line["offset"] for line in cat.lines]) == (0, [0, 1, 2])
     assert [line["magic"] for line in run("batches", "--json", *switch, segment).lines] == [3]
@@ -38,7 +38,7 @@ def test_every_verb_takes_the_switch(segment: Path, switch: list[str], tmp_path:
     assert [line["children"][3]["value"] for line in run("explain", "--json", *switch, segment).lines] == [3]
     (told,) = run("stats", "--json", *switch, segment).lines
     assert (told["formats"], told["records"]) == ({"v3": 1}, 3)
-    assert [finding["rule"] for finding in told["damage"]] == ([] if "--experimental" in switch else ["EXPERIMENTAL"])
+    assert told["damage"] == []
     saved = tmp_path / "saved.log"
     assert run("salvage", "--output", saved, *switch, segment).code == 0
     assert saved.read_bytes() == segment.read_bytes()
@@ -53,7 +53,7 @@ def test_without_it_every_verb_fails_and_names_it(segment: Path, tmp_path: Path)
     for arguments in (["cat"], ["batches"], ["verify"], ["convert", "-o", str(tmp_path / "new.log")], ["explain"], ["stats"]):
         done = run(*arguments, segment)
         assert done.code == (1 if arguments == ["explain"] else 2), arguments
-        assert "experimental" in done.err + done.text
+        assert "--format v3" in done.err + done.text
     for arguments in (
         ["salvage", "-o", str(tmp_path / "saved.log")],
         ["txn"],
@@ -62,7 +62,7 @@ def test_without_it_every_verb_fails_and_names_it(segment: Path, tmp_path: Path)
     ):
         done = run(*arguments, segment)
         assert (done.code, "Traceback" in done.err) == (2, False), arguments
-        assert "the batch is not damaged; --experimental reads it" in done.err
+        assert "the batch is not damaged; --format v3 reads it" in done.err
     assert not (tmp_path / "saved.log").exists()
 
 
@@ -76,10 +76,10 @@ def test_what_is_only_not_allowed_is_not_damaged(tmp_path: Path):
     path.write_bytes(OF_A_BROKER)
     report = ls.validate(path.read_bytes())
     assert (report.counts["error"], len(report.undecompressed), report.io_stats["records"]) == (21, 21, 0)
-    assert "not decompressed: 21 error, 0 warning, 0 info, 21 of them of the experimental format v3" in repr(report)
+    assert "not decompressed: 21 error, 0 warning, 0 info, 21 of them of a format that only its name reads" in repr(report)
     done = run("verify", path)
     assert done.code == 2
-    words = "NOT DECOMPRESSED, 21 batches of the experimental format v3 (--experimental reads them); no damage found"
+    words = "NOT DECOMPRESSED, 21 batches of magic 3 (--format v3 reads them); no damage found"
     assert f"{words}. Valid: 21 batches with 240 records, offsets 0 to 239" in done.text
     assert "20 batches more like it" in done.text
     for lost in ("Lost", "DAMAGED", "a log segment?"):
@@ -96,7 +96,7 @@ def test_damage_in_magic_3_is_reported_as_damage():
     damaged[-1] ^= 1
     report = ls.validate(damaged)
     assert (report.counts["error"], len(report.undecompressed)) == (21, 20)
-    flipped = bytearray(ls.convert(OF_A_BROKER, experimental=True).data)
+    flipped = bytearray(ls.convert(OF_A_BROKER, format="v3").data)
     flipped[16] = 3
     report = ls.validate(flipped)
     assert ([finding.rule for finding in report.findings], report.undecompressed) == (["MAP-3"], [])
@@ -110,29 +110,27 @@ def test_salvage_refuses_what_it_would_throw_away(order: str, tmp_path: Path):
             ls.salvage(data, order=order, out=str(tmp_path / "saved.log"))
         assert raised.value.rule == "MAP-3"
         assert not (tmp_path / "saved.log").exists()
-    assert ls.salvage(OF_A_BROKER, order=order, experimental=True).data == OF_A_BROKER
+    assert ls.salvage(OF_A_BROKER, order=order, format="v3").data == OF_A_BROKER
 
 
 @pytest.mark.spark
 def test_spark_takes_the_option(spark: Any, segment: Path):
-    read = spark.read.format("logsegment").option("experimental", "true")
+    read = spark.read.format("logsegment").option("format", "v3")
     assert sorted(row.offset for row in read.load(str(segment.parent)).collect()) == [0, 1, 2]
     assert [row.magic for row in read.option("view", "batches").load(str(segment.parent)).collect()] == [3]
     found = read.option("view", "findings").option("depth", "metadata").load(str(segment.parent)).collect()
     assert [row.rule for row in found if row.severity != "info"] == []
-    with pytest.raises(Exception, match='format="v3" or experimental=True'):
+    with pytest.raises(Exception, match='format="v3"'):
         spark.read.format("logsegment").load(str(segment.parent)).collect()
 
 
-def test_the_table_of_batches_says_that_they_are_experimental(segment: Path, tmp_path: Path):
-    for switch in (["--experimental"], ["--format", "v3"]):
-        assert run("batches", *switch, segment).text.count("EXPERIMENTAL v3") == 1
-        assert "v3 (experimental): 1" in run("stats", *switch, segment).text
-    assert "[EXPERIMENTAL]" in run("batches", "--format", "v3", segment).err
-    assert "[EXPERIMENTAL]" not in run("batches", "--experimental", segment).err
+def test_the_table_of_batches_says_that_they_are_a_proposal(segment: Path, tmp_path: Path):
+    assert run("batches", "--format", "v3", segment).text.count("EXPERIMENTAL v3") == 1
+    assert "v3 (proposed): 1" in run("stats", "--format", "v3", segment).text
+    assert "EXPERIMENTAL" in run("verify", "--format", "v3", segment).text
     modern = tmp_path / "v2.log"
     modern.write_bytes(ls.encode(SOURCE))
-    assert "EXPERIMENTAL" not in run("batches", "--experimental", modern).text
+    assert "EXPERIMENTAL" not in run("batches", "--format", "v3", modern).text
 
 
 @pytest.mark.parametrize("codec", ["none", "zstd"])
@@ -144,7 +142,7 @@ def test_behind_damage_it_is_not_unpacked_and_not_lost(codec: str, tmp_path: Pat
     data = modern + noise + batches
     report = ls.validate(data)
     assert [(segment.position, segment.base_offset) for segment in report.undecompressed] == [
-        (row["position"] + len(modern) + len(noise), row["baseOffset"]) for row in rows_of(ls.batches(batches, experimental=True))
+        (row["position"] + len(modern) + len(noise), row["baseOffset"]) for row in rows_of(ls.batches(batches, format="v3"))
     ]
     damage = next(finding for finding in report.findings if finding.severity == "error")
     assert (damage.rule, damage.position, damage.length) == ("L8-11", len(modern), 200)
@@ -157,44 +155,41 @@ def test_behind_damage_it_is_not_unpacked_and_not_lost(codec: str, tmp_path: Pat
     assert (summary["undecompressed"], [(span["position"], span["length"]) for span in summary["lost"]]) == (3, [(len(modern), 200)])
     with pytest.raises(ls.UnsupportedError, match="MAP-3"):
         ls.salvage(noise + batches)
-    assert ls.salvage(data, experimental=True).data == modern + batches
+    assert ls.salvage(data, format="v3").data == modern + batches
     # A name says that nothing else is wanted.
     assert [finding.rule for finding in ls.validate(data, format="v2").findings if finding.severity == "error"] == ["L8-11"]
 
 
-def test_every_reader_by_name_warns_once_that_it_is_experimental(tmp_path: Path):
+def test_only_a_validation_reports_that_it_read_a_proposal(tmp_path: Path):
     data = OF_A_BROKER
     for findings in (
         ls.convert(data, to="v2", format="v3").findings,
         ls.convert(data, to="v3", compression="gzip", format="v3").findings,
         ls.salvage(data, format="v3").findings,
         ls.salvage(data, order="offset", format="v3").findings,
+        ls.batch_stream(data, format="v3").findings,
     ):
-        assert [(finding.rule, finding.severity, finding.position) for finding in findings] == [("EXPERIMENTAL", "info", 0)]
-    assert ls.convert(data, to="v2", experimental=True).findings == ls.salvage(data, experimental=True).findings == []
+        assert findings == []
     paths = [tmp_path / f"{name}.log" for name in ("first", "second")]
     for path in paths:
         path.write_bytes(data)
-    (counted,) = run("stats", "--json", "--format", "v3", *paths).lines
-    assert [(finding["rule"], finding["severity"]) for finding in counted["damage"]] == [("EXPERIMENTAL", "info")]
-    for index, verb in enumerate((["salvage"], ["convert", "--to", "v2"])):
-        assert run(*verb, "--format", "v3", "-o", tmp_path / f"{index}.log", paths[0]).err.count("[EXPERIMENTAL]") == 1
-        assert "EXPERIMENTAL" not in run(*verb, "--experimental", "-o", tmp_path / f"{index}-allowed.log", paths[0]).err
+    found = ls.validate(paths, format="v3").findings
+    assert [finding.rule for finding in found].count("EXPERIMENTAL") == 1
 
 
 def test_a_conversion_without_a_format_reports_that_it_writes_another(segment: Path, tmp_path: Path):
     """S-C2: a codec was asked for, and the format of the batches goes with it."""
     data = ls.encode(SOURCE) + segment.read_bytes()
-    silent = ls.convert(data, compression="lz4", experimental=True)
+    silent = ls.convert(data, compression="lz4", format="v3")
     assert [(finding.rule, finding.severity, finding.position) for finding in silent.findings] == [("S-C2", "info", len(ls.encode(SOURCE)))]
-    named = ls.convert(data, to="v2", compression="lz4", experimental=True)
+    named = ls.convert(data, to="v2", compression="lz4", format="v3")
     assert (silent.data, named.findings) == (named.data, [])
-    values = ls.convert_array(pa.array([data]), compression="lz4", experimental=True)
+    values = ls.convert_array(pa.array([data]), compression="lz4", format="v3")
     assert pa.array(values).to_pylist() == [silent.data], "the same of a value, which has no room for findings"
-    assert ls.convert(ls.encode(SOURCE), compression="lz4", experimental=True).findings == []
-    kept = ls.convert(segment.read_bytes(), to="v3", metadata_first=True, compression="lz4", experimental=True)
-    assert [row["magic"] for row in rows_of(ls.batches(kept.data, experimental=True))] == [3]
-    arguments = ["convert", "--experimental", "--compression", "lz4", segment, "-o"]
+    assert ls.convert(ls.encode(SOURCE), compression="lz4", format="v3").findings == []
+    kept = ls.convert(segment.read_bytes(), to="v3", metadata_first=True, compression="lz4", format="v3")
+    assert [row["magic"] for row in rows_of(ls.batches(kept.data, format="v3"))] == [3]
+    arguments = ["convert", "--format", "v3", "--compression", "lz4", segment, "-o"]
     assert 'pass to="v3" (--to v3) to keep the format' in run(*arguments, tmp_path / "silent.log").err
     assert "S-C2" not in run(*arguments, tmp_path / "named.log", "--to", "v2").err
 
@@ -202,6 +197,6 @@ def test_a_conversion_without_a_format_reports_that_it_writes_another(segment: P
 @pytest.mark.parametrize("depth", ["headers", "metadata", "full"])
 def test_verify_reports_the_decompressed_bytes(segment: Path, depth: str):
     segment.write_bytes(ls.encode(pa.table({"value": [b"v" * 9999] * 50}), format="v3", metadata_first=True, compression="zstd"))
-    (summary,) = run("verify", "--json", "--depth", depth, "--experimental", segment).lines
-    assert summary["bytesInflated"] == ls.validate(segment.read_bytes(), depth=depth, experimental=True).io_stats["bytes_inflated"]
+    *_, summary = run("verify", "--json", "--depth", depth, "--format", "v3", segment).lines
+    assert summary["bytesInflated"] == ls.validate(segment.read_bytes(), depth=depth, format="v3").io_stats["bytes_inflated"]
     assert (summary["bytesInflated"] == 0, summary["bytesInflated"] > 50 * 9999) == (depth == "headers", depth == "full")

@@ -10,6 +10,9 @@ import pytest
 import building
 import corpus
 import logsegment as ls
+from logsegment._decode import decoded
+from logsegment._options import ReadOptions
+from logsegment._validate import validated
 from vectors import FRAMES, SETS_0_7, Vector, of, stored, with_lz4_head
 
 #: A first message that is cut ends bytes as it ends a file (L7-13); the reader of fetch responses calls it an invalid size (L7-11).
@@ -21,15 +24,15 @@ ERRORS = {
 }
 
 
-def options_of(vector: Vector) -> dict[str, Any]:
-    return {"format": "0.7", "base_position": vector["initial_offset"]}
+def options_of(vector: Vector, **others: Any) -> ReadOptions:
+    return ReadOptions(format="0.7", base_position=vector["initial_offset"], **others)
 
 
 @of(SETS_0_7)
 def test_sets_have_the_messages_that_0_7_gives(vector: Vector):
     """L7-22 to L7-26a: payloads, and the offset that comes with each."""
     expected = vector["expected"]
-    rows, error = drained(ls.decode(bytes.fromhex(vector["data"]), columns=["offset", "key", "value"], **options_of(vector)))
+    rows, error = drained(decoded(bytes.fromhex(vector["data"]), options_of(vector, columns=["offset", "key", "value"])))
     assert rows == [{"offset": row["offset"], "key": None, "value": bytes.fromhex(row["payload"])} for row in expected["deep"]]
     if expected["deep_error"] is None or vector["name"] in TORN:
         assert error is None
@@ -42,7 +45,7 @@ def test_sets_have_the_messages_that_0_7_gives(vector: Vector):
 @of([vector for vector in SETS_0_7 if vector["expected"]["shallow_error"] is None])
 def test_sets_have_the_entries_that_0_7_gives(vector: Vector):
     """L7-26: the position after each outer message."""
-    rows = corpus.rows_of(ls.batches(bytes.fromhex(vector["data"]), **options_of(vector)))
+    rows = corpus.rows_of(ls.batches(bytes.fromhex(vector["data"]), format="0.7"))
     start = vector["initial_offset"]
     assert [row["position"] + row["size"] + start for row in rows] == [row["offset"] for row in vector["expected"]["shallow"]]
     for row, expected in zip(rows, vector["expected"]["shallow"], strict=True):
@@ -59,7 +62,7 @@ def test_files_have_the_entries_that_the_file_reader_gives(vector: Vector, tmp_p
     """L7-13, L7-14: a file may end inside its first message, and recovery keeps what is whole."""
     path = tmp_path / "00000000000000000000.kafka"
     path.write_bytes(bytes.fromhex(vector["data"]))
-    rows = corpus.rows_of(ls.batches(ls.FileSource(str(path)), **options_of(vector)))
+    rows = corpus.rows_of(ls.batches(ls.FileSource(str(path)), format="0.7"))
     found = [{"offset": row["position"] + row["size"], "crc_ok": row["isValid"]} for row in rows]
     assert found == vector["expected"]["file_iteration"]
     assert sum(row["size"] for row in rows) == vector["expected"]["recovered_size"]
@@ -68,8 +71,8 @@ def test_files_have_the_entries_that_the_file_reader_gives(vector: Vector, tmp_p
 @of(SETS_0_7)
 def test_validation_of_0_7_has_an_error_finding_if_and_only_if_decoding_fails(vector: Vector):
     data = bytes.fromhex(vector["data"])
-    _, error = drained(ls.decode(data, **options_of(vector)))
-    assert ls.validate(data, **options_of(vector)).ok == (error is None)
+    _, error = drained(decoded(data, options_of(vector)))
+    assert validated(data, "full", options_of(vector)).ok == (error is None)
 
 
 def test_a_cut_first_message_is_a_torn_tail(tmp_path: Path):

@@ -175,7 +175,7 @@ proptest! {
 /// Everything of `bytes` in another format: what was lost, and what ended it.
 fn converted(bytes: &[u8], to: RecordFormat, compression: Option<CompressionType>, is_dry: bool) -> (String, Option<String>) {
     let options = ConvertOptions {
-        decode: DecodeOptions { formats: Formats::Experimental, ..DecodeOptions::default() },
+        decode: DecodeOptions { formats: Formats::Every, ..DecodeOptions::default() },
         to,
         compression,
         is_metadata_first: to == RecordFormat::V3,

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
-const LAYERS: [(&str, u8); 33] = [
+const LAYERS: [(&str, u8); 35] = [
     ("error", 0),
     ("limits", 0),
     ("interrupt", 0),
     ("pool", 0),
+    ("quirks", 0),
     ("wire", 1),
     ("model", 2),
     ("compat", 3),
@@ -31,6 +32,7 @@ const LAYERS: [(&str, u8); 33] = [
     ("partition", 7),
     ("report", 7),
     ("values", 7),
+    ("cluster", 8),
     ("io", 8),
     ("stores", 9),
     ("tiered", 10),

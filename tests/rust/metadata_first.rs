@@ -6,6 +6,7 @@ use logsegment::decode::{CodecOptions, DecodeOptions, Decoder, parse_header, tra
 use logsegment::error::Result;
 use logsegment::framing::{Frame, Source};
 use logsegment::model::{BatchHeader, CompressionType, Formats, HeaderRef, RecordFormat, RecordRef, RecordSink};
+use logsegment::quirks::Quirks;
 use logsegment::validate::{Depth, Severity, Validator};
 use logsegment::wire::Sink;
 use logsegment::wire::checksum::crc32c;
@@ -62,7 +63,7 @@ impl RecordSink for Given {
 
 /// How many records are given, and how it ends.
 fn given(batch: &[u8], check_crc: bool) -> (usize, Result<()>) {
-    let options = DecodeOptions { formats: Formats::Experimental, check_crc, ..DecodeOptions::default() };
+    let options = DecodeOptions { formats: Formats::Every, check_crc, ..DecodeOptions::default() };
     let (mut decoder, mut given) = (Decoder::new(options), Given(0));
     let opened = match decoder.open(Frame { position: 0, magic: 3, bytes: batch }) {
         Ok(opened) => opened.unwrap(),
@@ -91,7 +92,7 @@ fn s_h6_without_a_checksum_no_record_is_given_before_all_metadata_fits_together(
 fn s_h6_a_marker_is_none_when_the_payloads_do_not_end_where_its_batch_does() {
     let commit = batches::record(0, Some(&[0, 0, 0, 1]), Some(&[0, 0, 0, 0, 0, 9]), &[]);
     let whole = metadata_first(batches::batch(5, 1, TRANSACTIONAL_CONTROL, &commit));
-    let header = |bytes: &[u8]| -> BatchHeader { parse_header(Frame { position: 0, magic: 3, bytes }, Formats::Experimental, 0).unwrap() };
+    let header = |bytes: &[u8]| -> BatchHeader { parse_header(Frame { position: 0, magic: 3, bytes }, Formats::Every, 0).unwrap() };
     assert_eq!(marker(&header(&whole), &whole).unwrap().unwrap().coordinator_epoch, 9);
     let longer = with_a_byte_more(whole);
     assert_eq!(marker(&header(&longer), &longer).unwrap_err().rule(), "S-H6");
@@ -105,8 +106,8 @@ fn metadata_is_read_out_of_a_frame_whose_header_checksum_is_ignored() {
     let bytes = Bytes::from(sealed(bytes));
     for depth in [Depth::Metadata, Depth::Full] {
         for ignores in [false, true] {
-            let codecs = CodecOptions { ignore_lz4_header_checksum: ignores, ..CodecOptions::default() };
-            let decode = DecodeOptions { formats: Formats::Experimental, codecs, ..DecodeOptions::default() };
+            let codecs = CodecOptions { quirks: if ignores { Quirks::ALL } else { Quirks::default() }, ..CodecOptions::default() };
+            let decode = DecodeOptions { formats: Formats::Every, codecs, ..DecodeOptions::default() };
             let mut validator = Validator::new(Source::memory(bytes.clone()), decode, depth, false);
             while validator.advance().unwrap() {}
             let errors: Vec<_> =

@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import logsegment as ls
+
 TESTS = Path(__file__).resolve().parents[1]
 CORPUS = TESTS / "corpus"
 Row = dict[str, Any]
@@ -82,8 +84,13 @@ class Case:
 
     @property
     def options(self) -> Row:
-        """What a reader must be told besides the bytes: a file of 0.7 is named after the position of its first byte (L7-22)."""
-        return {"format": self.format, "base_position": int(self.path.stem)} if self.format == "0.7" else {}
+        """What a reader must be told besides the bytes."""
+        return {"format": self.format} if self.format == "0.7" else {}
+
+    @property
+    def source(self) -> Any:
+        """Its bytes; of 0.7 the file, which is named after the position of its first byte (L7-22)."""
+        return ls.FileSource(self.path) if self.format == "0.7" else self.read()
 
     def read(self) -> bytes:
         return self.path.read_bytes()

@@ -121,7 +121,7 @@ def main() -> None:
     for name, damaged in CASES.items():
         data = whole(damaged)
         (HERE / f"{name}.log").write_bytes(data)
-        outcomes[name] = hostile.observe(data, experimental=True)
+        outcomes[name] = hostile.observe(data, format="v3")
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(outcomes.items()))
     (HERE / "outcomes.json").write_text(f"{{\n{lines}\n}}\n")
 

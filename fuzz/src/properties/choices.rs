@@ -44,7 +44,7 @@ impl<'a> Choices<'a> {
     /// What a reader is told of the formats.
     pub fn formats(&mut self) -> Formats {
         let only = Formats::Only;
-        let later = [Formats::Auto, Formats::Experimental, only(RecordFormat::V0), only(RecordFormat::V1), only(RecordFormat::V2)];
+        let later = [Formats::Auto, Formats::Every, only(RecordFormat::V0), only(RecordFormat::V1), only(RecordFormat::V2)];
         match usize::from(self.byte()) % 7 {
             5 => only(RecordFormat::V3),
             6 => only(RecordFormat::V07),

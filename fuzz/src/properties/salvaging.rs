@@ -25,7 +25,7 @@ pub fn check(bytes: &[u8]) {
         Ok(salvaged) => ensure_salvaged(salvaged, input, &wanted),
         Err(error) => {
             assert!(formats == Formats::Auto && error.is_refused_format(), "memory does not fail: {error}");
-            ensure_switch_helps(&error, input, SalvageOptions { decode: options(Formats::Experimental), ..wanted });
+            ensure_switch_helps(&error, input, SalvageOptions { decode: options(Formats::Every), ..wanted });
         }
     }
 }

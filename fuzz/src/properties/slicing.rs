@@ -34,7 +34,7 @@ struct Cuts {
 /// Any bytes, read as every format.
 pub fn check(bytes: &[u8]) {
     let bytes = Bytes::copy_from_slice(bytes);
-    for formats in [Formats::Experimental, Formats::Only(logsegment::model::RecordFormat::V07)] {
+    for formats in [Formats::Every, Formats::Only(logsegment::model::RecordFormat::V07)] {
         for recovers in [false, true] {
             let cuts = cut(Source::memory(bytes.clone()), formats, recovers);
             let slow = cut(Source::reader(Box::new(Slow(bytes.clone())), 0), formats, recovers);

@@ -13,7 +13,7 @@ from logsegment._convert.offset_map import OffsetMap, staged_map
 from logsegment._convert.result import Converted, ConvertOptions, MapTaker, Target, converted
 from logsegment._core import FileSource, SegmentFile
 from logsegment._errors import naming_file
-from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
+from logsegment._options import EVERY_FORMAT, CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._output import ensure_apart, naming, new_file, output_directory, staged_output
 from logsegment._rewrite.partitions import parts_from_log_start
 from logsegment._storage import Keys, StorageOptions, reached_source
@@ -37,6 +37,7 @@ def convert(
     metadata_first: bool = False,
     first_offset: int | None = None,
     offset_map: bool | str | os.PathLike[str] | MapTaker = False,
+    base_position: int | None = None,
     batch_bytes: int = 16384,
     check_crc: bool = True,
     out: str | os.PathLike[str] | BinaryIO | None = None,
@@ -92,6 +93,7 @@ def convert(
         decryption_keys: see `Segment`.
         storage_options: options of the store of URIs; see `Log`.
         layout: template of the names of objects of tiered storage; see `Log`.
+        base_position: from Kafka 0.7, the position of the first byte in its partition; None is that of the name of a file, or 0 for bytes.
         observer: gets the `Converted` of each file as soon as it is written; see `Observer`.
         options: options of entries of the source; see `decode`. `codecs` also resolves the alias in `compression`.
 
@@ -129,7 +131,7 @@ def convert(
         offset_map=bool(offset_map),
         batch_bytes=batch_bytes,
     )
-    read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc)
+    read = ReadOptions.of(EntryKeywords, options, base_position=base_position, check_crc=check_crc)
     access = (storage_options, decryption_keys, layout)
     choice = (topic, partition, replica, *access[1:])
     is_selected = any(option is not None for option in choice)
@@ -247,7 +249,7 @@ class _ConvertWork:
             os.fsync(file.fileno())
         if not is_deleted:
             # Offsets that are too far above the name begin another segment (SEG-22).
-            made = [path] if self.conversion.to == "0.7" else split_file(path, ReadOptions(experimental=True))
+            made = [path] if self.conversion.to == "0.7" else split_file(path, EVERY_FORMAT)
             return replace(done, outputs=[os.fspath(part) for part in made])
         path.unlink()
         if is_last and not any(directory.glob("*.log")):

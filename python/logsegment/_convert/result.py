@@ -68,8 +68,7 @@ class Converted:
         data: the converted entries; None if they were written to `out`.
         losses: parts of the input that the target cannot hold; empty if nothing was lost.
         stopped_at: the batch before which the conversion ended, or None.
-        findings: an input that ended inside an entry or in zeros, or had batches of the experimental format v3 without `experimental`, or
-            batches of v3 that became v2 by default.
+        findings: an input that ended inside an entry or in zeros, or had batches of v3 that became v2 by default.
         offset_map: for Kafka 0.7, if requested: entry position, index in the entry and new offset of each message.
         next_offset: for Kafka 0.7: the offset after the last message, where the next segment starts.
         path: the name of the input; None for a source without a name.

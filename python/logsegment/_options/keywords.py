@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypedDict
 
 from logsegment._core import Limits, Transactions
@@ -15,6 +15,7 @@ from logsegment._options.types import (
     Isolation,
     LZ4HeaderChecksum,
     OnError,
+    Quirk,
     SchemaSource,
     TimestampType,
     Unreadable,
@@ -27,10 +28,7 @@ class EntryKeywords(TypedDict, total=False):
     """Options of every call that reads entries; `decode` documents them."""
 
     format: Format
-    experimental: bool
-    base_position: int | None
-    ignore_lz4_header_checksum: bool
-    allow_dependent_lz4_blocks: bool
+    quirks: Collection[Quirk]
     zstd_dictionaries: Sequence[bytes] | None
     codecs: CodecRegistry | None
     limits: Limits | None
@@ -54,7 +52,6 @@ class ReadKeywords(SkippingKeywords, total=False):
     batch_size: int
     batch_bytes: int
     threads: int
-    null_headers: bool
     values: Values
     key_values: KeyValues
     schemas: SchemaSource | None

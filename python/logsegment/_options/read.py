@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self, get_args
 
@@ -18,10 +18,12 @@ from logsegment._options.types import (
     Isolation,
     LogStartOffset,
     OnBadValue,
+    Quirk,
     SchemaSource,
     Unreadable,
     ensure_offsets,
     ensure_one_of,
+    ensure_quirks,
 )
 from logsegment._options.value_kinds import Framing, Integers, KeyValues, Values, ensure_values
 from logsegment._places import StorageOptions
@@ -33,29 +35,33 @@ class EntryOptions:
 
     format: Annotated[
         Format,
-        Option("Read this format. auto: each entry's own, 0.7 for *.kafka files; sniff: by the first entry.", cli="--format"),
-    ] = "auto"
-    experimental: Annotated[
-        bool,
         Option(
-            "Read batches of the proposed format v3 too, which no broker writes (KIP-931).",
-            cli="--experimental",
-            spark="experimental",
+            "Read this format. auto: each entry's own, 0.7 for *.kafka files; v3: also the proposal KIP-931; sniff: by the first entry.",
+            cli="--format",
+            spark="format",
             page="formats/v3.md",
         ),
-    ] = False
+    ] = "auto"
     base_position: Annotated[
         int | None, Option("Count positions of Kafka 0.7 from this one.", cli="--base-position", default="by the name of the file")
     ] = None
-    ignore_lz4_header_checksum: Annotated[
-        bool, Option("Accept any header checksum of LZ4 frames.", cli="--ignore-lz4-header-checksum", page="formats/lz4.md")
-    ] = False
-    allow_dependent_lz4_blocks: Annotated[
-        bool, Option("Accept LZ4 frames with linked blocks.", cli="--allow-dependent-lz4-blocks", page="formats/lz4.md")
-    ] = False
+    quirks: Annotated[
+        Collection[Quirk],
+        Option(
+            f"Accept this deviation of other writers, which Kafka refuses: {', '.join(get_args(Quirk))}; repeatable.",
+            cli="--quirk NAME",
+            spark="quirks",
+            page="formats/lz4.md#quirks",
+        ),
+    ] = ()
     zstd_dictionaries: Annotated[
         Sequence[bytes] | None,
-        Option("Use this zstd dictionary; repeatable.", cli="--zstd-dictionary FILE", page="formats/zstd.md"),
+        Option(
+            "Decompress with the trained zstd dictionary in FILE; repeatable.",
+            cli="--zstd-dictionary FILE",
+            spark="zstdDictionaries",
+            page="formats/zstd.md",
+        ),
     ] = None
     limits: Annotated[
         Limits | None,
@@ -88,7 +94,7 @@ class ReadOptions(EntryOptions):
 
     Raises:
         TypeError: if `columns` is one string.
-        ValueError: if `values` is not a known name.
+        ValueError: if `values` or a quirk is not a known name.
     """
 
     columns: Annotated[
@@ -110,7 +116,7 @@ class ReadOptions(EntryOptions):
     unreadable: Annotated[
         Unreadable,
         Option(
-            "At an undamaged batch without its plugin, over a limit or of v3: stop (raise), or report and skip it (skip).",
+            "At an undamaged batch without its plugin, over a limit, with a quirk or of v3: stop (raise), or report and skip it (skip).",
             cli="--unreadable",
             spark="unreadable",
             page="limits.md#a-limit-is-not-damage",
@@ -233,6 +239,7 @@ class ReadOptions(EntryOptions):
         object.__setattr__(self, "key", _keys(self.key))
         dictionaries = None if self.zstd_dictionaries is None else tuple(bytes(dictionary) for dictionary in self.zstd_dictionaries)
         object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "quirks", ensure_quirks("quirks", self.quirks))
         object.__setattr__(self, "zstd_dictionaries", dictionaries)
 
     @classmethod
@@ -251,7 +258,7 @@ class ReadOptions(EntryOptions):
 
     def of_every_format(self) -> Self:
         """Return the options of a read of batches of every format of Kafka 0.8 and later, also of those that never shipped."""
-        return replace(self, format="auto", experimental=True)
+        return replace(self, format="v3")
 
     @property
     def bounds(self) -> tuple[int | None, int | None]:

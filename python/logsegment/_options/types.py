@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from logsegment._options.times import ensure_ordered
 
@@ -22,6 +22,8 @@ Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 CompressionName: TypeAlias = str
 TimestampType: TypeAlias = Literal["CreateTime", "LogAppendTime"]
 LZ4HeaderChecksum: TypeAlias = Literal["correct", "broken"]
+#: Deviations from Kafka's formats that a reader accepts if it is asked to.
+Quirk: TypeAlias = Literal["lz4-header-checksum", "lz4-dependent-blocks"]
 LogStartOffset: TypeAlias = Literal["honour", "ignore"]
 
 #: The attributes of `Limits`.
@@ -60,6 +62,21 @@ def ensure_one_of(argument: str, value: object, known: Sequence[str]) -> None:
     if value not in known:
         names = ", ".join(f'"{name}"' for name in known[:-1])
         raise ValueError(f'{argument} must be {names} or "{known[-1]}", not {value!r}')
+
+
+def ensure_quirks(argument: str, given: Collection[str]) -> tuple[Quirk, ...]:
+    """Return quirks in the order of their declaration, each once.
+
+    Raises:
+        TypeError: if the quirks are one string.
+        ValueError: if a name is unknown. The error lists the known names.
+    """
+    if isinstance(given, str):
+        raise TypeError(f'{argument} must be a set of names, not one string; write {argument}={{"{given}"}}')
+    names = tuple(given)
+    for name in names:
+        ensure_one_of(argument, name, get_args(Quirk))
+    return tuple(quirk for quirk in get_args(Quirk) if quirk in names)
 
 
 def partition_number(given: int | str | None) -> int | None:

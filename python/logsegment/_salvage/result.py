@@ -63,7 +63,8 @@ class Salvage:
         undecodable: findings of kept entries whose records cannot be read, at most 100,000: the checksum matches, so their writer made them
             wrong.
         undecompressed: number of kept entries that cannot be opened here: their plugin or their dictionary is missing, or a limit is
-            too low.
+            too low, or they need quirks.
+        needing_quirks: number of these entries that `quirks` makes readable; the findings (COD-L8, COD-L12) name the quirks.
         moved: number of entries of swapped blocks that were sorted in; with `order="offset"` only. `kept` has their ranges.
         is_listed: `kept` and `lost` list every range. After 262,144 ranges of a kind no more are listed; the sums stay correct.
         path: the name of the input; None for a source without a name.
@@ -85,6 +86,7 @@ class Salvage:
     doubtful: int = 0
     undecodable: list[Finding] = field(default_factory=list, repr=False)
     undecompressed: int = 0
+    needing_quirks: int = 0
     moved: int = 0
     is_listed: bool = True
     path: str | None = None
@@ -106,6 +108,7 @@ class Salvage:
                 "records",
                 "doubtful",
                 "undecompressed",
+                "needing_quirks",
                 "moved",
             )
         }
@@ -137,7 +140,8 @@ class Salvage:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account of all bytes by the names in JSON, without the findings."""
-        names = ("ok", "entries", "kept_bytes", "lost_bytes", "aside_bytes", "records", "doubtful", "undecompressed", "moved", "is_listed")
+        bytes_and_records = ("entries", "kept_bytes", "lost_bytes", "aside_bytes", "records", "doubtful")
+        names = ("ok", *bytes_and_records, "undecompressed", "needing_quirks", "moved", "is_listed")
         counts = {camel_case(name): getattr(self, name) for name in names}
         ranges = {"kept": [byte_range.to_dict() for byte_range in self.kept], "lost": [byte_range.to_dict() for byte_range in self.lost]}
         account = counts | ranges | {"undecodable": [finding.to_dict() for finding in self.undecodable]}
@@ -169,7 +173,7 @@ def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, 
     """
     row = core_salvage(source, read, fit or SalvageOptions(), *targets)
     data, aside_data, kept, lost, is_listed, (findings, undecodable), totals = row
-    kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful, moved, undecompressed = totals
+    kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful, moved, undecompressed, needing_quirks = totals
     if not kept_bytes and not lost_bytes:
         lost = _unread(findings)
         lost_bytes = harmful_bytes = sum(length for _, length, *_ in lost)
@@ -188,6 +192,7 @@ def salvaged(source: Any, read: ReadOptions, fit: SalvageOptions | None = None, 
         doubtful=doubtful,
         undecodable=undecodable,
         undecompressed=undecompressed,
+        needing_quirks=needing_quirks,
         moved=moved,
         is_listed=is_listed,
     )

@@ -82,7 +82,7 @@ def salvage(
         storage_options: options of the store of URIs; see `Log`.
         layout: template of the names of objects of tiered storage; see `Log`.
         observer: gets the `Salvage` of each file as soon as it is written; see `Observer`.
-        options: options of entries; see `decode`. Without `experimental`, a valid batch of magic 3 is an error, and no file is written.
+        options: options of entries; see `decode`. Unless `format` is "v3", a valid batch of magic 3 is an error, and no file is written.
             `codecs` decompress the records of batches. A valid entry over `limits` is kept.
 
     Returns:
@@ -90,7 +90,7 @@ def salvage(
 
     Raises:
         InvalidError: if the source is a file without a valid entry that looks like another kind of file (SEG-16).
-        UnsupportedError: for a valid batch of magic 3 without `experimental` (MAP-3), which would be lost.
+        UnsupportedError: for a valid batch of magic 3 unless `format` is "v3" (MAP-3), which would be lost.
         ValueError, TypeError: if an argument is invalid or contradicts another one; for more entries out of order than can be sorted.
         FileExistsError: if a file exists and `overwrite` is False.
         OSError: if a file cannot be read or written, or has changed between two readings.

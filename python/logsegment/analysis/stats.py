@@ -13,7 +13,7 @@ from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import CodecRegistry, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
 from logsegment._places import redacted_uri
-from logsegment._report import UNOPENED, is_experimental, is_unreadable
+from logsegment._report import UNOPENED, is_unreadable, needs_format
 from logsegment._storage import Keys, StorageOptions
 from logsegment.analysis.counted_part import counted_part, finding_row, records_below
 from logsegment.analysis.opened_batches import control_type_at, first_time_at
@@ -141,7 +141,6 @@ class Collector:
         self._markers: dict[str, int] = {}
         self._damage: list[dict[str, Any]] = []
         self._damage_counts: dict[str, int] = {}
-        self._has_experimental = False
         self._v3 = V3Savings() if "v3" in what_if else None
         self._recompressor = Recompressor([codec for codec in what_if if codec != "v3"], sample, codecs)
 
@@ -219,19 +218,15 @@ class Collector:
         self._recompressor.add(source, ReadOptions.of(EntryKeywords, options))
 
     def _add_findings(self, findings: Sequence[Finding], name: str) -> None:
-        """Keep the findings of a file, and those about v3 once."""
+        """Keep the findings of a file, and the refusals of a format once."""
         has_refused = False
         for finding in findings:
-            if finding.rule == "EXPERIMENTAL":
-                if self._has_experimental:
-                    continue
-                self._has_experimental = True
             self._unread += is_unreadable(finding)
             severity = "error" if is_unreadable(finding) else finding.severity
-            if is_experimental(finding) and has_refused:
+            if needs_format(finding) and has_refused:
                 _add(self._damage_counts, severity)
                 continue
-            has_refused |= is_experimental(finding)
+            has_refused |= needs_format(finding)
             self._report(finding, severity, name, (finding.position, finding.length))
 
     def _sample(self, position: int, codec: str, name: str, source: Any, options: EntryKeywords) -> None:

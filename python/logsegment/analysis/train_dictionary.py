@@ -10,10 +10,10 @@ from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Unpack
 
-from logsegment._core import Limits, RecordSections
-from logsegment._options import CodecRegistry, ReadOptions
+from logsegment._core import RecordSections
+from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._storage import StorageOptions, reached_source
 from logsegment._text import count
 from logsegment.plugins.entry import Plugin
@@ -67,9 +67,8 @@ def train_dictionary(
     size: int | None = None,
     samples: int = 1000,
     level: int = 3,
-    codecs: CodecRegistry | None = None,
-    limits: Limits | None = None,
     storage_options: StorageOptions | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> TrainedDictionary:
     """Make a zstd dictionary from segments. The same segments give the same dictionary.
 
@@ -81,9 +80,8 @@ def train_dictionary(
         size: bytes of the dictionary at most, 256 or more; None for 112,640 (zstd's own), or a tenth of the samples if that is less.
         samples: batches to keep at most, 20 or more; 64 MiB of them. Every fifth is only measured.
         level: of zstd, at which the dictionary is made and measured.
-        codecs: as in `decode`, for batches that plugins packed.
-        limits: as in `decode`.
         storage_options: options of the store of URIs; see `Log`.
+        options: options of entries; see `decode`.
 
     Returns:
         A `TrainedDictionary`.
@@ -110,9 +108,9 @@ def train_dictionary(
     """
     if samples < LEAST_SAMPLES or (size is not None and size < LEAST_SIZE):
         raise ValueError(f"a dictionary needs {LEAST_SAMPLES} samples and {LEAST_SIZE} bytes at least, not {samples} and {size}")
-    kept = _Samples(samples)
+    kept, read = _Samples(samples), ReadOptions.of(EntryKeywords, options)
     for source in sources:
-        for sections in RecordSections(reached_source(source, storage_options), ReadOptions(codecs=codecs, limits=limits)):
+        for sections in RecordSections(reached_source(source, storage_options), read):
             for records in sections:
                 kept.add(records)
     if len(kept.records) < LEAST_BATCHES:

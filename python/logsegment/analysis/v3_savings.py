@@ -140,7 +140,7 @@ def _savings(data: bytes, read: ReadOptions) -> V3Savings:
     return V3Savings(
         batches=len(headers),
         records=sum(header.count or 0 for header in headers),
-        header_bytes=sum(V3Savings.V2_HEADER - header.v3_header_len for header in headers),
+        header_bytes=sum(V3Savings.V2_HEADER - header.proposed_header_len for header in headers),
         stored=len(stored),
         recompressed=len(_converted(main, own)),
         main=len(main),

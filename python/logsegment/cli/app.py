@@ -22,8 +22,8 @@ PROGRAM = "logsegment"
 
 #: A verb is a command of its name in a module of its name.
 VERBS = (
-    *("batches", "cat", "compact", "completion", "convert", "diff", "explain", "export", "find", "follow", "join", "lz4", "plugins"),
-    *("restore", "rewrite", "salvage", "schemas", "split", "stats", "txn", "verify"),
+    *("batches", "cat", "cluster", "compact", "completion", "convert", "diff", "explain", "export", "find", "follow", "join"),
+    *("lz4", "plugins", "restore", "rewrite", "salvage", "schemas", "split", "stats", "txn", "verify"),
 )
 
 

@@ -12,7 +12,7 @@ import click
 from logsegment._convert.convert import convert as convert_source
 from logsegment._convert.result import Converted, Target
 from logsegment._core import LossError, RecordBatchError
-from logsegment._options import EncodeOptions, EntryKeywords, EntryOptions
+from logsegment._options import EncodeOptions, EntryOptions
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, LOST, handle_exit, input_errors
@@ -25,7 +25,7 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, PartitionPaths
 
 #: Rules that are the same for every segment, and are reported once.
-ONCE = frozenset({"EXPERIMENTAL", "S-C2"})
+ONCE = frozenset({"S-C2"})
 ADVICE = "nothing was written; `logsegment verify` reports the damage"
 #: The same, when no byte of the input is to blame.
 TARGET = "nothing was written; the plugin of the target failed, the input is not damaged"
@@ -49,9 +49,6 @@ class ConvertArguments(PartitionPaths):
     map_path: Annotated[str | None, VerbOption("From Kafka 0.7, write the new offset of each old position as CSV.", "--offset-map FILE")]
     base_position: Annotated[int | None, EntryOptions]
     batch_bytes: Annotated[int, EncodeOptions]
-    ignore_lz4_header_checksum: Annotated[bool, EntryOptions]
-    allow_dependent_lz4_blocks: Annotated[bool, EntryOptions]
-    zstd_dictionaries: Annotated[list[bytes] | None, EntryOptions]
     no_crc: Annotated[bool, VerbOption("Skip checksums of rewritten entries.", "--no-crc")]
     allow_loss: Annotated[
         bool, VerbOption("Convert even if the target cannot hold everything; report each loss, exit with 3.", "--allow-loss")
@@ -60,16 +57,6 @@ class ConvertArguments(PartitionPaths):
 
     def __post_init__(self) -> None:
         ensure_codec(self.compression, self.reading["codecs"])
-
-    def entries(self) -> EntryKeywords:
-        """Return the options of entries, with those that other verbs do not have."""
-        return {
-            **self.reading,
-            "base_position": self.base_position,
-            "ignore_lz4_header_checksum": self.ignore_lz4_header_checksum,
-            "allow_dependent_lz4_blocks": self.allow_dependent_lz4_blocks,
-            "zstd_dictionaries": self.zstd_dictionaries,
-        }
 
 
 @click.command(
@@ -105,8 +92,9 @@ def convert(options: ConvertArguments) -> int:
             out=sys.stdout.buffer if options.output == STDIN else options.output,
             overwrite=options.overwrite,
             observer=progress,
+            base_position=options.base_position,
             **options.selected,
-            **options.entries(),
+            **options.reading,
         )
     if options.output != STDIN and not options.quiet:
         sizes = "" if done.input_bytes is None else f": {done.input_bytes:,} bytes before, {done.output_bytes:,} bytes after"

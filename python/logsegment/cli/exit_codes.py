@@ -14,10 +14,10 @@ from typing import ParamSpec
 
 import click
 
-from logsegment._core import InternalError, ManifestError, RecordBatchError, ReplicaError, SegmentKeyError, StorageOptionError
+from logsegment._core import Finding, InternalError, ManifestError, RecordBatchError, ReplicaError, SegmentKeyError, StorageOptionError
 from logsegment._errors import without_file
 from logsegment._output import HINT
-from logsegment._report import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable
+from logsegment._report import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable, quirks_of
 from logsegment._survey import SWALLOWED
 from logsegment.cli.messages import say
 from logsegment.cli.redaction import Redactor
@@ -58,7 +58,7 @@ class DamagedInput(Exception):
     #: Of a value that its schema does not fit.
     UNDECODED = "`--on-error skip` shows such values as null, and `--values raw` shows all values as bytes"
     UNKNOWN_SCHEMA = f"`--schemas` names the log or URL of the registry that knows it, {UNDECODED}"
-    EXPERIMENTAL = "the batch is not damaged; --experimental reads it"
+    PROPOSED = "the batch is not damaged; --format v3 reads it"
     #: Of a file that is none, the first bytes are wrong already.
     AT_ITS_START = "its first bytes cannot be read; is this a log segment? "
 
@@ -75,12 +75,19 @@ class DamagedInput(Exception):
         elif error.rule in (LIMIT, NO_DICTIONARY) and is_framed:
             self.advice = self.LIMITED if error.rule == LIMIT else self.DICTIONARY
         elif error.rule == "MAP-3" and is_framed:
-            self.advice = self.EXPERIMENTAL
+            self.advice = self.PROPOSED
+        elif quirks_of(error) and is_framed:
+            self.advice = f"the batch is not damaged; it is readable with {quirk_options(error)}"
         elif error.code == "value":
             self.advice = self.UNKNOWN_SCHEMA if error.rule == "SCH-2" else self.UNDECODED
         elif error.code == "not_a_segment":
             # The error has its own advice.
             self.advice = ""
+
+
+def quirk_options(problem: Finding | RecordBatchError) -> str:
+    """Return the options of the command line that make a batch readable, which needs quirks."""
+    return " ".join(f"--quirk {quirk}" for quirk in quirks_of(problem))
 
 
 def stop_on_signals() -> None:

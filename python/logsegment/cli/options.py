@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 import click
 
 from logsegment._core import Limits
-from logsegment._options import EntryKeywords, EntryOptions, Format, ensure_ordered
+from logsegment._options import EntryKeywords, EntryOptions, Format, Quirk, ensure_ordered
 from logsegment.cli.arguments import Made, VerbOption
 from logsegment.cli.arguments import bind_args as bind_args
 from logsegment.cli.messages import say
@@ -65,7 +65,8 @@ class EntryArguments:
     """The options of entries; a registry has several of the command line."""
 
     format: Annotated[Format, EntryOptions]
-    experimental: Annotated[bool, EntryOptions]
+    quirks: Annotated[tuple[Quirk, ...], EntryOptions]
+    zstd_dictionaries: Annotated[list[bytes] | None, EntryOptions]
     limits: Annotated[Limits | None, EntryOptions]
     codecs: Codecs
 
@@ -74,21 +75,8 @@ class EntryArguments:
         return cast("EntryKeywords", {field.name: getattr(self, field.name) for field in fields(self)})
 
 
-@dataclass(frozen=True, kw_only=True)
-class HeaderArguments:
-    """The options of entries of a verb that decompresses nothing."""
-
-    experimental: Annotated[bool, EntryOptions]
-    limits: Annotated[Limits | None, EntryOptions]
-
-    def keywords(self) -> EntryKeywords:
-        """Return the options as functions take them."""
-        return {"experimental": self.experimental, "limits": self.limits}
-
-
 #: The options of entries that a verb reads with.
 Reading: TypeAlias = Annotated[EntryKeywords, Made(EntryArguments, EntryArguments.keywords)]
-ReadingHeaders: TypeAlias = Annotated[EntryKeywords, Made(HeaderArguments, HeaderArguments.keywords)]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 import click
 
-from logsegment._core import Limits, RecordBatchError, SegmentKeyError
-from logsegment._options import EntryOptions
+from logsegment._core import RecordBatchError, SegmentKeyError
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, DamagedInput, handle_exit
@@ -20,7 +19,7 @@ from logsegment.cli.help import Verb
 from logsegment.cli.inputs import begun, segments_of
 from logsegment.cli.messages import Console, count, say
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import Codecs, Overwrite, Quiet, bind_args, examples
+from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
 from logsegment.cli.output.files import whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, ReplicaPaths
@@ -48,8 +47,7 @@ class TrainArguments(ReplicaPaths):
     level: Annotated[int, VerbOption("Compress samples at this level of zstd.", "--level", kind=click.IntRange(-100, 22))] = 3
     alias: Annotated[str | None, VerbOption("Write a list for `plugins register` instead, with a plugin of this alias.", "--alias")]
     java_class: Annotated[str | None, VerbOption("Name the plugin's class in brokers and Java clients.", "--java-class CLASS")]
-    codecs: Codecs
-    limits: Annotated[Limits | None, EntryOptions]
+    reading: Reading
     quiet: Quiet
 
 
@@ -128,9 +126,7 @@ def _trained(segments: list[InputSegment], options: TrainArguments) -> TrainedDi
 
         with closing(sources()) as each:
             try:
-                return train_dictionary(
-                    each, size=options.size, samples=options.samples, level=options.level, codecs=options.codecs, limits=options.limits
-                )
+                return train_dictionary(each, size=options.size, samples=options.samples, level=options.level, **options.reading)
             except RecordBatchError as error:
                 raise DamagedInput(read[-1].name, error, ADVICE) from error
 

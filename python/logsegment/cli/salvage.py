@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,11 +12,12 @@ from typing import Annotated
 import click
 
 from logsegment._core import Finding, SegmentKeyError, findings_table
+from logsegment._report import quirks_of
 from logsegment._salvage.result import Order, Salvage
 from logsegment._salvage.salvage import salvage as salvage_source
 from logsegment._survey import LostRange
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, handle_exit, input_errors, words_of
+from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, handle_exit, input_errors, quirk_options, words_of
 from logsegment.cli.help import Verb
 from logsegment.cli.messages import count, say, show_json, show_json_lines
 from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
@@ -25,8 +27,8 @@ from logsegment.segment_files.discovery import WORK, is_taken
 
 #: The beginning of the rules of tiered storage, whose findings name offsets that no bytes have.
 _TIERED = "TS-"
-#: Rules about the names of segments and about the format, which the text shows.
-_SHOWN_RULES = ("EXPERIMENTAL", "SEG-1", "SEG-22")
+#: Rules about the names of segments, which the text shows.
+_SHOWN_RULES = ("SEG-1", "SEG-22")
 #: Places of a file that the text lists; JSON lines have all.
 SHOWN = 20
 
@@ -73,11 +75,11 @@ def salvage(options: SalvageArguments) -> int:
     segment's name contradicts its offsets, the segment is renamed. Of a partition in several directories each is saved, under its own
     path. The output appears when it is complete, inputs are never changed.
 
-    Batches of the experimental format v3 are kept with --experimental; without it nothing is written.
+    Batches of the proposed format v3 are kept with --format v3; without it nothing is written.
 
     A batch with a matching checksum whose records cannot be read is kept, named and counts as a loss.
 
-    Exit codes: 0 nothing lost, 1 batches of v3 without --experimental, 2 usage or unreadable input, 3 finished with losses.
+    Exit codes: 0 nothing lost, 1 batches of v3 without --format v3, 2 usage or unreadable input, 3 finished with losses.
     """
     if options.is_json and options.output == STDIN:
         raise click.UsageError("--json writes to standard output, which is already the output")
@@ -168,8 +170,12 @@ def _notes(found: Salvage) -> Iterator[str]:
         yield f"  kept, but its records cannot be read: {_place_of(finding)}: {finding.message}"
     if len(found.undecodable) > SHOWN:
         yield f"  and {count(len(found.undecodable) - SHOWN, 'entry')} more; --json has all of them"
-    if found.undecompressed:
-        yield f"  {count(found.undecompressed, 'kept entry')} not opened: a plugin or a dictionary is missing, or a limit is too low"
+    if found.needing_quirks:
+        needing = Counter(quirk_options(finding) for finding in found.findings if quirks_of(finding))
+        names = ", or ".join(options for options, _ in needing.most_common())
+        yield f"  {count(found.needing_quirks, 'kept entry')} readable with {names}"
+    if others := found.undecompressed - found.needing_quirks:
+        yield f"  {count(others, 'kept entry')} not opened: a plugin or a dictionary is missing, or a limit is too low"
     if found.moved:
         yield f"  {count(found.moved, 'entry')} of swapped blocks sorted in"
 

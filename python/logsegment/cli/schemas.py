@@ -8,8 +8,8 @@ from typing import Annotated
 
 import click
 
-from logsegment._core import Limits, ReplicaError
-from logsegment._options import EntryOptions, OnError, PartitionOptions, ReadOptions, StoreOptions
+from logsegment._core import ReplicaError
+from logsegment._options import OnError, PartitionOptions, ReadOptions, StoreOptions
 from logsegment._output import output_directory
 from logsegment._storage import StorageOptions
 from logsegment._text import count
@@ -17,7 +17,7 @@ from logsegment.cli.arguments import Argument, VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit, replica_text
 from logsegment.cli.help import VerbGroup
 from logsegment.cli.messages import Console, say, show_json
-from logsegment.cli.options import Quiet, bind_args, examples
+from logsegment.cli.options import Quiet, Reading, bind_args, examples
 from logsegment.schemas import Schema, SchemaSet, SubjectVersion, from_log
 from logsegment.schemas.directory import written
 
@@ -30,7 +30,7 @@ class SchemasArguments:
     storage_options: Annotated[StorageOptions | None, StoreOptions]
     replica: Annotated[str | None, PartitionOptions]
     on_error: Annotated[OnError, ReadOptions]
-    limits: Annotated[Limits | None, EntryOptions]
+    reading: Reading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,8 +131,8 @@ def _read(options: SchemasArguments) -> SchemaSet:
             options.path,
             replica=options.replica,
             on_error=options.on_error,
-            limits=options.limits,
             storage_options=options.storage_options,
+            **options.reading,
         )
     except ReplicaError as error:
         raise click.UsageError(replica_text(error)) from None

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import click
 
-from logsegment import Stats
+from logsegment import Log, Stats
 from logsegment import stats as stats_of
+from logsegment._options import Isolation, ReadOptions
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import WhatIfType
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, handle_exit, input_errors
@@ -19,7 +20,7 @@ from logsegment.cli.output.files import whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_page import page
 from logsegment.cli.output.stats_text import lines
-from logsegment.cli.paths import PartitionPaths
+from logsegment.cli.paths import STDIN, PartitionPaths
 from logsegment.cli.plugin_registries import code_after
 from logsegment.cli.value_types import ShareType
 
@@ -44,6 +45,10 @@ class StatsArguments(PartitionPaths):
     sample: Annotated[float, VerbOption("Recompress only this share of the log.", "--sample PERCENT", default="100%", kind=ShareType())] = (
         1.0
     )
+    next_offsets: Annotated[
+        bool, VerbOption("Print only the next offset of each partition, as JSON of Spark's startingOffsets.", "--next-offsets")
+    ]
+    isolation: Annotated[Isolation | None, ReadOptions] = None
     reading: Reading
     iso: Iso
     is_json: Annotated[bool, VerbOption("Print one JSON object.", "--json")]
@@ -73,6 +78,10 @@ def stats(options: StatsArguments) -> int:
     if options.html is not None and options.is_json:
         raise click.UsageError("only one of --json and --html can be given")
     ensure_iso_of_json(options.iso, options.is_json)
+    if options.next_offsets:
+        return _show_next_offsets(options)
+    if options.isolation is not None:
+        raise click.UsageError("--isolation needs --next-offsets")
     with Progress(quiet=options.quiet, output=options.html, overwrite=options.overwrite) as progress, input_errors():
         counted = stats_of(
             options.sources,
@@ -98,6 +107,18 @@ def stats(options: StatsArguments) -> int:
     if options.html is not None and errors:
         say(f"{count(errors, 'finding')} of severity error, shown in the page; `logsegment verify` lists all")
     return code_after(options.reading, UNREADABLE if counted.unread else FOUND if errors else CLEAN)
+
+
+def _show_next_offsets(options: StatsArguments) -> int:
+    """Print where a read of the log goes on."""
+    if options.is_json or options.html is not None:
+        raise click.UsageError("--next-offsets prints JSON of its own, without --json and --html")
+    if STDIN in options.paths:
+        raise click.UsageError("--next-offsets needs the names of segments, which standard input does not have")
+    with input_errors():
+        log = Log(list(options.paths), **options.selected)
+        show_json(log.next_offsets(isolation=options.isolation or "read_uncommitted", **options.reading))
+    return CLEAN
 
 
 def _json(counted: Stats, *, iso: bool) -> dict[str, Any]:

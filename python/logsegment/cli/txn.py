@@ -17,7 +17,7 @@ from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, Dam
 from logsegment.cli.help import Verb
 from logsegment.cli.messages import instant, say, show, show_json, with_iso_times
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import Iso, ReadingHeaders, bind_args, ensure_iso_of_json, examples
+from logsegment.cli.options import Iso, Reading, bind_args, ensure_iso_of_json, examples
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
@@ -56,7 +56,7 @@ class TxnArguments(ReplicaPaths):
             kind=NowType(),
         ),
     ]
-    reading: ReadingHeaders
+    reading: Reading
     iso: Iso
     is_json: Annotated[bool, VerbOption("Print JSON lines.", "--json")]
 

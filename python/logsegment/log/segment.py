@@ -248,7 +248,7 @@ class Segment(Entries):
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
         """Return the transactions with an ABORT marker in the segment: from a valid `.txnindex`, otherwise from the markers.
 
-        Markers of magic 3 count without `experimental`, as in a `.txnindex`: no records are read.
+        Markers of magic 3 count whatever `format` says, as in a `.txnindex`: no records are read.
         """
         return aborted_transactions(self._file, self._file.siblings, self._ended_here)
 

@@ -11,11 +11,10 @@ import os
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 from uuid import UUID
 
-from logsegment._core import Limits
-from logsegment._options import Framing, OnError
+from logsegment._options import EntryKeywords, Framing, OnError
 from logsegment._storage import StorageOptions
 from logsegment.log.log import Log
 from logsegment.schemas.model import Schema, SchemaReference, SchemaSet, SchemaType, SubjectVersion, VersionState
@@ -32,8 +31,8 @@ def from_log(
     replica: str | os.PathLike[str] | None = None,
     on_error: OnError = "raise",
     framing: Framing = "auto",
-    limits: Limits | None = None,
     storage_options: StorageOptions | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> SchemaSet:
     """Read the schemas of a registry from the segments of its topic, without a registry and without a broker.
 
@@ -46,8 +45,8 @@ def from_log(
         replica: which directory is read of a partition that is in several; see `Log`.
         on_error: "skip" continues after damage and leaves out records that are not those of a registry.
         framing: see `SchemaSet`.
-        limits: see `logsegment.decode`.
         storage_options: options of the store of URIs; see `Log`.
+        options: options of entries; see `logsegment.decode`.
 
     Returns:
         A `SchemaSet`. Deleted versions are in it with their state: values may still refer to them.
@@ -69,7 +68,7 @@ def from_log(
     if len(log.partitions) > 1:
         raise ValueError(f"{log!r}: the log of a registry has one partition; name it, or pass topic=")
     replay = _Replay()
-    with log.records(columns=["offset", "key", "value"], on_error=on_error, limits=limits) as records:
+    with log.records(columns=["offset", "key", "value"], on_error=on_error, **options) as records:
         for batch in records:
             for row in batch.to_pylist():
                 try:

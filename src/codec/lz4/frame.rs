@@ -5,6 +5,7 @@ use super::header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
 use super::layout::{BLOCK_CHECKSUM, CONTENT_CHECKSUM, INDEPENDENT, STORED};
 use crate::codec::error::lz4_error;
 use crate::error::Result;
+use crate::quirks::{Quirk, Quirks};
 use crate::wire::to_len;
 use xxhash_rust::xxh32::xxh32;
 
@@ -37,9 +38,9 @@ fn mismatch(found: FoundChecksum) -> &'static str {
 
 impl Lz4Frame {
     /// Splits the descriptor off: the frame and its blocks.
-    pub(super) fn parse(input: &[u8], accepted: HeaderChecksum, allows_dependent: bool) -> Result<(Self, &[u8])> {
+    pub(super) fn parse(input: &[u8], accepted: HeaderChecksum, quirks: Quirks) -> Result<(Self, &[u8])> {
         let descriptor = Descriptor::parse(input)?;
-        if !allows_dependent && descriptor.flags & INDEPENDENT == 0 {
+        if !quirks.has(Quirk::Lz4DependentBlocks) && descriptor.flags & INDEPENDENT == 0 {
             return Err(lz4_error("COD-L12", "blocks depend on each other"));
         }
         let block_maximum = block_maximum(descriptor.sizes)?;

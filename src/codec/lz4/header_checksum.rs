@@ -2,6 +2,8 @@
 
 use xxhash_rust::xxh32::xxh32;
 
+use crate::quirks::{Quirk, Quirks};
+
 /// Which LZ4 header checksum to accept.
 ///
 /// Kafka 0.8.2 and 0.9 hashed the frame's magic too, and so does magic 0 forever; readers since 0.10 ignore it there.
@@ -13,6 +15,17 @@ pub enum HeaderChecksum {
     Any,
     /// Any value, although it should be the correct one.
     Ignored,
+}
+
+impl HeaderChecksum {
+    /// What to accept instead, where a reader accepts these deviations.
+    #[must_use]
+    pub fn with(self, quirks: Quirks) -> Self {
+        match self {
+            Self::Correct if quirks.has(Quirk::Lz4HeaderChecksum) => Self::Ignored,
+            other => other,
+        }
+    }
 }
 
 /// The form of a header checksum to write (COD-L7).

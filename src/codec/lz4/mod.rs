@@ -20,6 +20,7 @@ pub use header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
 use super::CodecFinding;
 use super::output::Output;
 use crate::error::Result;
+use crate::quirks::Quirks;
 use crate::wire::as_u64;
 use empty_block::EntryWalk;
 use frame::Lz4Frame;
@@ -32,8 +33,8 @@ pub(super) struct FrameOptions {
     pub(super) accepted: HeaderChecksum,
     /// The lengths of the entries in the frame.
     pub(super) entry_len: EntryLen,
-    /// Whether blocks may depend on each other.
-    pub(super) allows_dependent: bool,
+    /// The deviations that are accepted.
+    pub(super) quirks: Quirks,
 }
 
 /// Where the blocks of a frame end, with the bytes after that place.
@@ -53,7 +54,7 @@ pub fn is_lz4_frame(input: &[u8]) -> bool {
 
 /// Decompresses the frame that `input` begins with.
 pub(super) fn decompress(input: &[u8], read: FrameOptions, out: &mut Output<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
-    let (frame, blocks) = Lz4Frame::parse(input, read.accepted, read.allows_dependent)?;
+    let (frame, blocks) = Lz4Frame::parse(input, read.accepted, read.quirks)?;
     match (decompress_blocks(&frame, blocks, read.entry_len, out)?, findings) {
         (End::Mark(after), findings) => {
             let (checksum, rest) = frame.split_end(after)?;

@@ -67,7 +67,7 @@ impl TransactionScan {
         if frame.magic < v2::layout::MAGIC {
             return;
         }
-        let Ok(header) = parse_header(frame, Formats::Experimental, 0) else { return self.mark_undecided() };
+        let Ok(header) = parse_header(frame, Formats::Every, 0) else { return self.mark_undecided() };
         self.first_offset.get_or_insert(header.base_offset);
         let marker = if is_marker(&header) { proven_marker(&header, frame.bytes) } else { None };
         self.see(&header, marker);

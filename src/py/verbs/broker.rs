@@ -11,7 +11,7 @@ use crate::model::{CompressionType, Formats};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::limits::PyLimits;
-use crate::py::option_values::{choice, option, released_format, timestamp_type};
+use crate::py::option_values::{PROPOSED, choice, option, released_format, timestamp_type};
 use crate::py::plugins;
 use crate::py::source;
 use crate::py::verbs::compat::release_named;
@@ -49,11 +49,11 @@ pub fn broker_fetch<'py>(py: Python<'py>, source: &Bound<'py, PyAny>, options: &
     let topic = topic_compression(py, &topic, &plugins::of_brokers(option!(options, "codecs"))?)?;
     let limits: Option<PyLimits> = option!(options, "limits");
     let (limits, first_offset) = (PyLimits::or_default(limits.as_ref()), option!(options, "first_offset"));
-    let is_experimental: bool = option!(options, "experimental");
+    let format: String = option!(options, "format");
     let request = FetchRequest {
         version: option!(options, "api_version"),
         release: release_named(release.as_deref())?,
-        formats: if is_experimental { Formats::Experimental } else { Formats::Auto },
+        formats: choice("format", &format, [("auto", Formats::Auto), (PROPOSED, Formats::Every)])?,
     };
     let mut bytes = bytes_of(source)?;
     let done = py.detach(|| {

@@ -65,7 +65,7 @@ impl PyCommittedOffsets {
 
 fn row(place: core::GroupPartition, commit: core::OffsetCommit, is_pending: bool) -> CommitRow {
     let core::GroupPartition { group, topic, partition } = place;
-    let core::OffsetCommit { record_offset, offset, leader_epoch, metadata, commit_timestamp, expire_timestamp } = commit;
+    let core::OffsetCommit { record_offset, offset, leader_epoch, metadata, commit_timestamp, expire_timestamp, .. } = commit;
     (group, topic, partition, offset, leader_epoch, metadata, commit_timestamp, expire_timestamp, record_offset, is_pending)
 }
 

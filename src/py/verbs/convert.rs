@@ -90,7 +90,7 @@ pub fn convert<'py>(
     let resolved = arguments.reading.resolve(&mut arguments.options.decode, &mut opened);
     resolved.map_err(|error| signals.raised(py, &error))?;
     let plugins = arguments.reading.plugins.clone();
-    let (reports_experimental, unnamed_target) = (arguments.options.decode.reports_experimental, arguments.unnamed_target);
+    let unnamed_target = arguments.unnamed_target;
     let converter = Converter::new(opened.source, arguments.options, arguments.is_mapped);
     let mut converter = converter.map_err(|error| signals.raised(py, &error))?;
     let output = PyOutput::of(out, &signals)?;
@@ -99,7 +99,7 @@ pub fn convert<'py>(
     let data = done.map_err(|error| refusal(py, signals.raised(py, &error), converter.losses()))?;
     let map = converter.take_map();
     let data = out.is_none().then(|| bytes_writer::copied(py, data.bytes())).transpose()?;
-    let findings = findings_of(&converter, reports_experimental, unnamed_target);
+    let findings = findings_of(&converter, unnamed_target);
     let stopped = converter.stopped().map(|stopped| stopped_row(stopped, &plugins));
     Ok((data, loss_rows(converter.losses()), stopped, findings, map, converter.next_offset()))
 }
@@ -179,11 +179,10 @@ fn refusal(py: Python<'_>, raised: PyErr, losses: &Losses) -> PyErr {
     raised
 }
 
-fn findings_of(converter: &Converter, reports_experimental: bool, unnamed_target: Option<RecordFormat>) -> Vec<PyFinding> {
+fn findings_of(converter: &Converter, unnamed_target: Option<RecordFormat>) -> Vec<PyFinding> {
     let mut found = Vec::new();
-    if let Some(position) = converter.experimental_at() {
+    if let Some(position) = converter.proposed_at() {
         let from = RecordFormat::V3;
-        found.extend(reports_experimental.then(|| CoreFinding::of_experimental(from, position)));
         found.extend(unnamed_target.map(|to| CoreFinding::of_default_target(from, to, position)));
     }
     found.extend(converter.tail().and_then(CoreFinding::of_tail));

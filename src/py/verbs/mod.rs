@@ -3,6 +3,7 @@
 pub mod arrays;
 pub mod batches;
 pub mod broker;
+pub mod cluster;
 pub mod committed_offsets;
 pub mod compact;
 pub mod compare;

@@ -24,8 +24,8 @@ type KeptRow = (u64, u64, i64, i64, u64);
 /// Position, bytes, rule, offset before, offset after.
 type LostRow = (u64, u64, &'static str, Option<i64>, Option<i64>);
 /// Bytes kept, bytes lost, bytes lost without zeros and copies, entries kept, bytes aside, records of damaged batches, entries aside, entries
-/// that were sorted in, entries that were not opened.
-type SalvageTotals = (u64, u64, u64, u64, u64, u64, u64, u64, u64);
+/// that were sorted in, entries that were not opened, and those among them that need quirks.
+type SalvageTotals = (u64, u64, u64, u64, u64, u64, u64, u64, u64, u64);
 /// Findings, and those of kept entries whose records cannot be read.
 type FoundRows = (Vec<PyFinding>, Vec<PyFinding>);
 /// The log and what is aside, when both stay in memory; the ranges; whether all are listed; findings; totals.
@@ -86,7 +86,8 @@ pub fn salvage<'py>(
     let undecodable = found.undecodable.iter().map(PyFinding::from).collect();
     let findings = lost_ranges::merged(&found.findings.into_vec(), notes);
     let SalvageAccount { kept_bytes, lost_bytes, harmful_bytes, entries, is_cut, .. } = found.account;
-    let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, unfit, moved, found.undecompressed);
+    let unopened = (found.undecompressed, found.needing_quirks);
+    let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, unfit, moved, unopened.0, unopened.1);
     Ok((data, aside, kept, lost, !is_cut, (findings, undecodable), totals))
 }
 

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use crate::decode;
-use crate::format::v3;
+use crate::format::record_batch;
 use crate::py::interrupt::Signals;
 use crate::py::options::ReadOptions;
 use crate::py::source::FileSource;
@@ -14,7 +14,7 @@ pub fn torn_offsets(py: Python<'_>, source: PyRef<'_, FileSource>, options: Read
     let (signals, _) = Signals::new();
     let mut opened = source.open(&signals)?;
     let mut found = options.to_decode()?;
-    let read = options.reading.resolve(&mut found, &mut opened).and_then(|()| opened.source.fill(v3::layout::MAX_HEADER_LEN));
+    let read = options.reading.resolve(&mut found, &mut opened).and_then(|()| opened.source.fill(record_batch::MAX_HEADER_LEN));
     read.map_err(|error| signals.raised(py, &error))?;
     Ok(decode::torn_offsets(opened.source.front(), found.formats))
 }

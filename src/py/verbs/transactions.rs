@@ -57,7 +57,7 @@ impl RepeatableSource {
         let mut opened = source::open(file.as_ref().map_or(object, Bound::as_any), &self.signals)?;
         if !opened.is_repeatable {
             return Err(PyValueError::new_err(
-                "read_committed needs sources that can be read twice (buffers or FileSources), or transactions= from scan_transactions",
+                "isolation \"read_committed\" reads the source twice, which a file object does not allow; pass a path or a buffer",
             ));
         }
         opened.source.discard_to(start);

@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::columns::batch_rows::{BatchRow, batch_rows};
-use crate::format::v3;
+use crate::format::record_batch;
+use crate::model::{BatchHeader, RecordFormat};
 use crate::py::arrow::export::ArrowBatch;
 use crate::py::arrow::stream::RecordStream;
 use crate::py::finding::PyFinding;
@@ -75,11 +76,11 @@ impl PyBatchHeader {
         self.0.is_valid
     }
 
-    /// Bytes of the header that the batch would have in v3.
+    /// Bytes of the header that the batch would have in the proposed format.
     #[getter]
-    fn v3_header_len(&self) -> usize {
+    fn proposed_header_len(&self) -> usize {
         let mut bytes = Sink::default();
-        v3::encode::open(&mut bytes, &self.0.header);
+        record_batch::open(&mut bytes, &BatchHeader { format: RecordFormat::V3, ..self.0.header });
         bytes.len()
     }
 

@@ -57,11 +57,12 @@ pub fn validate_log(
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let (mut findings, mut stats, mut totals) = (Vec::new(), Stats::default(), Vec::with_capacity(files.len()));
+    let mut names_proposed = false;
     // A store gives each log once: its headers are held against the files next to it afterwards.
     let own_recorded = RecordedLogs::default();
     let recorded = recorded.as_deref().unwrap_or(&own_recorded);
     if let Some(name) = depth_name {
-        let (depth, mut decode) = (depth(name)?, options.to_decode()?);
+        let (depth, decode) = (depth(name)?, options.to_decode()?);
         let mut before = previous.map(|source| left_by(py, &source, &options)).transpose()?.unwrap_or_default();
         for (index, (path, base, segment, next_offset)) in files.iter().enumerate() {
             // In a partition's directory the batches of a segment follow those of the one before.
@@ -96,8 +97,9 @@ pub fn validate_log(
             totals.push(own.totals);
             stats.add(&own.stats);
             // Reported once for all segments.
-            decode.reports_experimental &= !own.findings.iter().any(|finding| finding.rule() == "EXPERIMENTAL");
-            findings.extend(own.findings.into_iter().map(|finding| finding.in_file(&name)));
+            let fresh =
+                own.findings.into_iter().filter(|finding| !finding.is_of_proposed() || !std::mem::replace(&mut names_proposed, true));
+            findings.extend(fresh.map(|finding| finding.in_file(&name)));
         }
     }
     let scope = if reports_shared { Scope::Directory } else { Scope::Segments };

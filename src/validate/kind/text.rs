@@ -11,8 +11,8 @@ impl fmt::Display for FindingKind {
             Self::Failure(kind) => write!(f, "{kind}"),
             Self::Codec(finding) => write!(f, "{finding}"),
             Self::Sidecar(finding) => write!(f, "{}", finding.problem),
-            Self::Experimental { format } => {
-                write!(f, "format {} is experimental, a proposal that was never released; no broker reads it", format.name())
+            Self::Proposed { format } => {
+                write!(f, "format {} is a proposal that was never released; no broker reads it", format.name())
             }
             Self::DefaultTarget { from, to } => {
                 let (from, to) = (from.name(), to.name());

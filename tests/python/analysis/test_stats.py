@@ -197,7 +197,7 @@ def test_counts_agree_with_their_nouns(tmp_path: Path):
 
 def test_what_if_v3_of_real_segments(tmp_path: Path):
     """The numbers of KIP-931 for a user's own segments: text, JSON and a page tell the same."""
-    for path, switch in ((MODERN / "codec-gzip-0", []), (TRANSACTIONS, []), (DAMAGED, []), (MODERN / "codec-none-0", ["--experimental"])):
+    for path, switch in ((MODERN / "codec-gzip-0", []), (TRANSACTIONS, []), (DAMAGED, []), (MODERN / "codec-none-0", ["--format", "v3"])):
         (told,) = run("stats", "--json", "--what-if", "v3", *switch, path).lines
         saved = told["whatIfV3"]
         assert saved["batches"] > 0
@@ -508,13 +508,13 @@ def test_what_if_reads_what_it_wrote_with_the_options_of_the_source():
     packed = compress(records, block_linked=True, block_size=4)
     data = building.batch(packed, count=4000, attributes=3)
     recompressor = Recompressor(["lz4", "zstd"])
-    recompressor.add(data, ReadOptions(allow_dependent_lz4_blocks=True))
+    recompressor.add(data, ReadOptions(quirks={"lz4-dependent-blocks"}))
     lz4, zstd = recompressor.results
-    written = ls.convert(data, compression="lz4", allow_dependent_lz4_blocks=True).data
+    written = ls.convert(data, compression="lz4", quirks={"lz4-dependent-blocks"}).data
     assert written != data
     assert ls.decode(written, columns=["value"]).read_all().num_rows == 4000
     assert (lz4.bytes_now, lz4.bytes_then, lz4.left_out) == (len(data), len(written), 0)
     assert 0 < zstd.bytes_then < len(data)
-    saved = v3_savings(data, allow_dependent_lz4_blocks=True)
+    saved = v3_savings(data, quirks={"lz4-dependent-blocks"})
     assert (saved.stored, saved.records, saved.left_out) == (len(written), 4000, 0)
     assert v3_savings(data).left_out == len(data)

@@ -79,11 +79,11 @@ def test_the_form_of_the_magic_is_what_brokers_of_each_magic_expect(files: Path)
         ls.fix_lz4(GOOD, form="broken")
 
 
-@pytest.mark.parametrize("option", ["ignore_lz4_header_checksum", "allow_dependent_lz4_blocks"])
+@pytest.mark.parametrize("quirk", ["lz4-header-checksum", "lz4-dependent-blocks"])
 @pytest.mark.parametrize("magic", [0, 1, 2])
-def test_convert_encodes_again_what_it_tolerates(option: str, magic: int, files: Path):
-    """Its output has no frame that readers without the option refuse, whatever the codec of the output is."""
-    is_linked = option == "allow_dependent_lz4_blocks"
+def test_convert_encodes_again_what_it_tolerates(quirk: str, magic: int, files: Path):
+    """Its output has no frame that readers without the quirk refuse, whatever the codec of the output is."""
+    is_linked = quirk == "lz4-dependent-blocks"
     # In magic 0 every checksum is read, so that there is nothing to tolerate.
     is_tolerated = is_linked or magic > 0
     # Of one block alone the library says that it depends on no other.
@@ -99,12 +99,12 @@ def test_convert_encodes_again_what_it_tolerates(option: str, magic: int, files:
     if is_tolerated:
         with pytest.raises(ls.CodecError):
             ls.decode(data).read_all()
-    wanted = ls.decode(data, **{option: True}).to_pylist()
-    made = ls.convert(data, to=f"v{magic}", **{option: True}).data
+    wanted = ls.decode(data, quirks=[quirk]).to_pylist()
+    made = ls.convert(data, to=f"v{magic}", quirks=[quirk]).data
     assert (made != data) == is_tolerated
     assert ls.decode(made).to_pylist() == wanted
-    done = run("convert", "--to", f"v{magic}", f"--{option.replace('_', '-')}", path, "-o", files / "out.log")
+    done = run("convert", "--to", f"v{magic}", "--quirk", quirk, path, "-o", files / "out.log")
     assert (done.code, (files / "out.log").read_bytes()) == (0, made)
     if magic == 2:
-        again = ls.convert(data, to="v3", **{option: True}).data
-        assert [row["value"] for row in ls.decode(again, experimental=True).to_pylist()] == [row["value"] for row in wanted]
+        again = ls.convert(data, to="v3", quirks=[quirk]).data
+        assert [row["value"] for row in ls.decode(again, format="v3").to_pylist()] == [row["value"] for row in wanted]

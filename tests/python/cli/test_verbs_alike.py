@@ -21,8 +21,8 @@ OF_LOGS = {"path", "paths", "a", "prefix"}
 READING = sorted(
     names
     for names, command in VERBS.items()
-    # A log of schemas is one topic.
-    if names[0] != "schemas" and OF_LOGS & {param.name for param in command.params if isinstance(param, click.Argument)}
+    # A log of schemas is one topic, and a cluster is all of its topics.
+    if names[0] not in ("schemas", "cluster") and OF_LOGS & {param.name for param in command.params if isinstance(param, click.Argument)}
 )
 
 

@@ -267,11 +267,10 @@ def test_names_with_control_characters_do_not_reach_the_terminal(tmp_path: Path)
     assert json.dumps(done.lines[-1]["file"]).endswith('\\\\xff.log"')
 
 
-@pytest.mark.parametrize("switch", [("--experimental",), ("--format", "v3")])
-def test_batches_of_magic_3_are_counted_where_they_are_read(tmp_path: Path, switch: tuple[str, ...]):
+def test_batches_of_magic_3_are_counted_where_they_are_read(tmp_path: Path):
     whole = ls.convert(ls.FileSource(CODEC_FILE), to="v3").data
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(whole)
-    told = run("verify", path, *switch)
+    told = run("verify", path, "--format", "v3")
     assert told.code == 0
     assert re.search(rb"clean\. 15 batches with [1-9]", told.out)

@@ -14,6 +14,8 @@ import building
 import corpus
 import logsegment as ls
 from building import ABORTED, COMMITTED, TRANSACTIONS
+from logsegment._decode import decoded
+from logsegment._options import ReadOptions
 
 
 def values(source: Any, **options: Any) -> list[bytes]:
@@ -41,8 +43,8 @@ def test_a_transaction_over_several_segments_needs_a_scan_of_all():
     first = building.transactional_batch([b"a"], ABORTED, 0) + building.transactional_batch([b"c"], COMMITTED, 1)
     second = building.marker(0, ABORTED, 2) + building.marker(1, COMMITTED, 3) + building.simple_batch([b"p"], 4)
     found = ls.scan_transactions([first, second])
-    options = {"isolation": "read_committed", "transactions": found}
-    assert values(first, **options) + values(second, **options) == [b"c", b"p"]
+    read = ReadOptions(columns=["value"], isolation="read_committed", transactions=found)
+    assert [row["value"] for source in (first, second) for row in decoded(source, read).to_pylist()] == [b"c", b"p"]
     assert values(first, isolation="read_committed") == []
 
 
@@ -65,10 +67,11 @@ def test_segments_in_the_wrong_order_are_noticed():
 
 
 def test_read_committed_of_a_pipe_needs_transactions():
-    with pytest.raises(ValueError, match="transactions"):
+    with pytest.raises(ValueError, match="reads the source twice"):
         ls.decode(io.BytesIO(TRANSACTIONS), isolation="read_committed")
     found = ls.scan_transactions([TRANSACTIONS])
-    assert values(io.BytesIO(TRANSACTIONS), isolation="read_committed", transactions=found) == [b"c1", b"p2", b"a4"]
+    read = ReadOptions(columns=["value"], isolation="read_committed", transactions=found)
+    assert [row["value"] for row in decoded(io.BytesIO(TRANSACTIONS), read).to_pylist()] == [b"c1", b"p2", b"a4"]
 
 
 def test_markers_match_by_producer_id_only():
@@ -92,19 +95,19 @@ def test_a_damaged_batch_opens_no_transaction_when_damage_is_skipped():
 TIMES = [1_300_000_000_000, 1_600_000_000_000, 1_700_000_000_123, 1_753_000_000_000]
 
 
-@pytest.mark.parametrize("experimental", [False, True])
+@pytest.mark.parametrize("format_", ["auto", "v3"])
 @pytest.mark.parametrize("producer_id", [0, 1, 9, 4000, 1 << 33])
 @pytest.mark.parametrize("time", TIMES)
-def test_a_flipped_magic_opens_no_transaction_when_damage_is_skipped(tmp_path: Path, time: int, producer_id: int, experimental: bool):
+def test_a_flipped_magic_opens_no_transaction_when_damage_is_skipped(tmp_path: Path, time: int, producer_id: int, format_: str):
     """TXN-8, FND-18: no checksum covers the magic, and one flipped bit makes a batch of magic 2 look like one of magic 3."""
     table = pa.table({"value": [b"a", b"b"], "timestampMs": [time, time + 5]})
     producer = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0}
     damaged = bytearray(ls.encode(table, transactional=True, partition_leader_epoch=0, **producer))
     damaged[16] = 3
     data = bytes(damaged) + building.marker(1, producer_id, 2) + ls.encode(table, base_offset=3) + ls.encode(table, base_offset=5)
-    options = {"columns": ["offset"], "isolation": "read_committed", "on_error": "skip", "experimental": experimental}
+    options = {"columns": ["offset"], "isolation": "read_committed", "on_error": "skip", "format": format_}
     assert [row["offset"] for row in corpus.rows_of(ls.decode(data, **options))] == [3, 4, 5, 6]
-    assert ls.scan_transactions([data], experimental=experimental).last_stable_offset is None
+    assert ls.scan_transactions([data], format=format_).last_stable_offset is None
     file = tmp_path / "topic-0" / "00000000000000000000.log"
     file.parent.mkdir()
     file.write_bytes(data)
@@ -112,7 +115,7 @@ def test_a_flipped_magic_opens_no_transaction_when_damage_is_skipped(tmp_path: P
         assert [row["offset"] for row in corpus.rows_of(log.records(**options))] == [3, 4, 5, 6]
         with pytest.raises(ls.RecordBatchError, match=r"FND-18|MAP-3|PRM-4"):
             log.records(**options | {"on_error": "raise"}).read_all()
-    rules = {finding.rule for finding in ls.validate(data, experimental=experimental).findings if finding.severity == "error"}
+    rules = {finding.rule for finding in ls.validate(data, format=format_).findings if finding.severity == "error"}
     assert rules
     assert rules <= {"FND-18", "MAP-3", "PRM-4"}
 
@@ -125,7 +128,7 @@ def test_a_segment_of_v3_by_name_knows_its_transactions(tmp_path: Path):
     file = tmp_path / "topic-0" / "00000000000000000000.log"
     file.parent.mkdir()
     file.write_bytes(ls.convert(data, to="v3").data)
-    for switch in ({"format": "v3"}, {"experimental": True}):
+    for switch in ({"format": "v3"},):
         for log in (ls.Log(str(file.parent)), ls.Segment(str(file))):
             stream = log.records(columns=["offset"], isolation="read_committed", **switch)
             assert [row["offset"] for row in corpus.rows_of(stream)] == [3, 4]

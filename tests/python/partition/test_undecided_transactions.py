@@ -16,6 +16,8 @@ import tiered_corpus as tiered
 from cli_process import run
 from damaged_marker import ABORTED, BORDERS, CERTAIN, COMMITTED, DAMAGE, GONE, LOST, OPEN_THERE, A, B, Written, case, entries, flip, written
 from logsegment._core import Place
+from logsegment._decode import decoded
+from logsegment._options import ReadOptions
 from logsegment.partition.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 
@@ -71,7 +73,7 @@ def by_threads(log: Written, on_error: str) -> Read:
 def by_scan(log: Written, on_error: str) -> Read:
     sources = [ls.FileSource(path) for path in log.logs]
     known = ls.scan_transactions(sources, on_error=on_error)
-    return collected(ls.decode(source, **OPTIONS, on_error=on_error, transactions=known) for source in sources)
+    return collected(decoded(source, ReadOptions(**OPTIONS, on_error=on_error, transactions=known)) for source in sources)
 
 
 def by_memory(log: Written, on_error: str) -> Read:

@@ -11,6 +11,8 @@ import corpus
 import logsegment as ls
 from building import ABORTED, TRANSACTIONS
 from cli_process import run
+from logsegment._decode import decoded
+from logsegment._options import ReadOptions
 from logsegment.partition.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 
@@ -45,23 +47,23 @@ def test_map_3_readers_of_markers_refuse_magic_3_without_the_switch(log: Path):
         with pytest.raises(ls.UnsupportedError) as raised:
             reading()
         assert raised.value.rule == "MAP-3"
-        assert "experimental=True" in str(raised.value)
+        assert 'format="v3"' in str(raised.value)
     done = run("txn", log)
     assert (done.code, "MAP-3" in done.err, "Traceback" in done.err) == (2, True, False)
 
 
 def test_with_the_switch_no_aborted_record_is_given(log: Path):
     data = (log / f"{0:020d}.log").read_bytes()
-    known = ls.scan_transactions([data], experimental=True)
+    known = ls.scan_transactions([data], format="v3")
     assert len(known.aborted) == 1
-    options = {"columns": ["value"], "isolation": "read_committed", "experimental": True}
-    values = [row["value"] for row in corpus.rows_of(ls.decode(data, transactions=known, **options))]
+    options = {"columns": ["value"], "isolation": "read_committed", "format": "v3"}
+    values = [row["value"] for row in corpus.rows_of(decoded(data, ReadOptions(transactions=known, **options)))]
     assert b"a0" not in values
     assert values == [row["value"] for row in corpus.rows_of(ls.decode(data, **options))]
 
 
 def test_aborted_transactions_are_those_of_v3_without_a_switch(log: Path):
-    expected = ls.scan_transactions([(log / f"{0:020d}.log").read_bytes()], experimental=True).aborted
+    expected = ls.scan_transactions([(log / f"{0:020d}.log").read_bytes()], format="v3").aborted
     for source in (ls.Log(log), ls.Segment(log / f"{0:020d}.log")):
         rows = source.aborted_transactions
         assert [(row.producer_id, row.first_offset, row.last_offset) for row in rows] == expected
@@ -74,7 +76,7 @@ def test_transactions_of_a_broker_are_the_same_in_v3(tmp_path: Path):
     paths = sorted(tmp_path.glob("*.log"))
     expected = ls.scan_transactions([path.read_bytes() for path in sorted(source.glob("*.log"))])
     assert len(expected.aborted) > 0
-    assert ls.scan_transactions([path.read_bytes() for path in paths], experimental=True) == expected
+    assert ls.scan_transactions([path.read_bytes() for path in paths], format="v3") == expected
     told = [(row.producer_id, row.first_offset, row.last_offset) for row in ls.Log(tmp_path).aborted_transactions]
     assert sorted(told) == sorted(expected.aborted)
 
@@ -100,6 +102,10 @@ def test_a_read_that_skips_unreadable_batches_reports_the_markers_that_it_skips(
         assert raised.value.rule == "MAP-3"
     options["unreadable"] = "skip"
     known = ls.scan_transactions([MIXED], on_error="skip", unreadable="skip")
-    for stream in (ls.decode(MIXED, **options), ls.decode(MIXED, transactions=known, **options), ls.Log(directory).records(**options)):
+    for stream in (
+        ls.decode(MIXED, **options),
+        decoded(MIXED, ReadOptions(transactions=known, **options)),
+        ls.Log(directory).records(**options),
+    ):
         assert stream.read_all().num_rows == 0
         assert [finding.rule for finding in stream.findings] == ["TRX-5", "MAP-3"]

@@ -12,7 +12,7 @@ import logsegment as ls
 from logsegment.plugins import Entry, MemoryRegistry
 
 PLUGINS = MemoryRegistry([Entry(3, "bz", "logsegment.plugins.ready:Bzip2", "v1.0")])
-READING: dict[str, Any] = {"experimental": True, "codecs": PLUGINS}
+READING: dict[str, Any] = {"format": "v3", "codecs": PLUGINS}
 COLUMNS = ["offset", "key", "value", "timestampMs", "producerId", "sequence"]
 VALUES = [b"value %d" % index for index in range(9)]
 SOURCE = pa.table({"key": [b"k"] * 9, "value": VALUES, "timestampMs": [1_600_000_000_000 + index for index in range(9)]})
@@ -30,11 +30,12 @@ def test_every_reader_takes_a_plugin(metadata_first: bool):
     assert corpus.rows_of(ls.decode(data, columns=COLUMNS, **READING)) == corpus.rows_of(ls.decode(made(), columns=COLUMNS, codecs=PLUGINS))
     assert [row["compression"] for row in corpus.rows_of(ls.batches(data, **READING))] == ["bz"]
     for depth in ("headers", "metadata", "full"):
-        assert ls.validate(data, depth=depth, **READING).findings == []
+        assert [finding.rule for finding in ls.validate(data, depth=depth, **READING).findings] == ["EXPERIMENTAL"]
     # A plugin gives everything or nothing.
     assert ls.validate(data, depth="metadata", **READING).io_stats["bytes_inflated"] > sum(map(len, VALUES))
-    refused = ls.validate(data, experimental=True)
-    assert [finding.rule for finding in refused.undecompressed] == [finding.rule for finding in refused.findings] == ["S-P19"]
+    refused = ls.validate(data, format="v3")
+    assert [finding.rule for finding in refused.undecompressed] == ["S-P19"]
+    assert [finding.rule for finding in refused.findings] == ["EXPERIMENTAL", "S-P19"]
 
 
 @layouts
@@ -73,4 +74,4 @@ def test_inspect_shows_the_records_of_every_codec(codec: str, metadata_first: bo
     assert [field.value for field in fields if field.name == "value" and isinstance(field.value, bytes)] == VALUES
     assert [field.value for field in fields if field.name == "offsetDelta"] == list(range(9))
     assert ("payloads" in {field.name for field in fields}) == metadata_first
-    assert not any(field.problems for field in fields)
+    assert {problem.rule for field in fields for problem in field.problems} == {"EXPERIMENTAL"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -124,8 +125,8 @@ def test_magic_3_has_the_id_in_the_same_bits(plugin_id: int, metadata_first: boo
         assert [row["compression"] for row in corpus.rows_of(ls.batches(data, format="v3", **options))] == [name]
     plain = corpus.rows_of(ls.decode(ls.encode(V3_TABLE), columns=V3_COLUMNS))
     assert corpus.rows_of(ls.decode(data, format="v3", columns=V3_COLUMNS, codecs=codecs)) == plain
-    assert ls.validate(data, experimental=True, codecs=codecs).findings == []
-    assert [finding.rule for finding in ls.validate(data, experimental=True).findings] == ["S-P19"]
+    assert rules(data, codecs=codecs) == {"EXPERIMENTAL": "info"}
+    assert rules(data) == {"EXPERIMENTAL": "info", "S-P19": "error"}
     with pytest.raises(ls.UnknownCompressionError, match=f"plugin:{plugin_id}") as raised:
         ls.decode(data, format="v3").read_all()
     assert (raised.value.rule, raised.value.kafka_error_code) == ("S-P19", -1)
@@ -135,16 +136,21 @@ def test_magic_3_has_the_id_in_the_same_bits(plugin_id: int, metadata_first: boo
     assert ls.convert(down, to="v3", metadata_first=metadata_first, codecs=codecs).data == data
 
 
+def rules(data: bytes, **options: Any) -> dict[str, str]:
+    """The findings of magic 3: severities by rule."""
+    return {finding.rule: finding.severity for finding in ls.validate(data, format="v3", **options).findings}
+
+
 def test_stray_bits_of_magic_3():
     """S-P1, S-P5: 13 to 15 are nobody's, and 8 to 11 no plugin's without one."""
     packed_v3 = ls.encode(V3_TABLE, format="v3", compression="alias", codecs=known(3))
     for bit in (0x2000, 0x4000, 0x8000):
-        found = {finding.rule: finding for finding in ls.validate(with_bits(packed_v3, bit), experimental=True, codecs=known(3)).findings}
-        assert found.keys() == {"FND-6"}
+        found = {finding.rule: finding for finding in ls.validate(with_bits(packed_v3, bit), format="v3", codecs=known(3)).findings}
+        assert found.keys() == {"EXPERIMENTAL", "FND-6"}
         assert f"{bit:#06x}" in found["FND-6"].message
     stray = with_bits(ls.encode(V3_TABLE, format="v3"), 0x0300)
     assert corpus.rows_of(ls.batches(stray, format="v3"))[0]["compression"] == "none"
-    assert [(finding.rule, finding.severity) for finding in ls.validate(stray, experimental=True).findings] == [("FND-6", "warning")]
+    assert rules(stray) == {"EXPERIMENTAL": "info", "FND-6": "warning"}
 
 
 @pytest.mark.parametrize("metadata_first", [False, True])

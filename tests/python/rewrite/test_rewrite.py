@@ -201,7 +201,7 @@ def test_an_open_transaction_still_begins_where_it_began() -> None:
     data = encoded(0, "b") + encoded(1, "a", base_sequence=0, **options) + encoded(2, "a", base_sequence=1, **options) + encoded(3, "b")
     done = ls.rewrite(data, drop=["a"])
     assert [(row["baseOffset"], row["count"]) for row in ls.batches(done.data).to_pylist()] == [(0, 1), (1, 0), (2, 0), (3, 1)]
-    assert ls.decode(done.data, isolation="read_committed", columns=["offset"], transactions=None).to_pylist() == [{"offset": 0}]
+    assert ls.decode(done.data, isolation="read_committed", columns=["offset"]).to_pylist() == [{"offset": 0}]
 
 
 @pytest.mark.parametrize("magic", [0, 1])

@@ -134,7 +134,7 @@ def test_both_readers_give_equal_outcomes_of_the_hostile_files_in_one_executor(s
     every 25th has a query too, as have those that planning refuses. Bombs end early here: test_hostile.py has the limit of users.
     """
     executor = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
-    options = {"includeHeaders": "true", "experimental": "true", "limits.max_decompressed_bytes": str(32 << 20)}
+    options = {"includeHeaders": "true", "format": "v3", "limits.max_decompressed_bytes": str(32 << 20)}
     read: dict[Path, pa.Table] = {}
     refused: dict[Path, str] = {}
     for case in hostile.cases():

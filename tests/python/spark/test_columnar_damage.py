@@ -57,7 +57,7 @@ def test_hostile_files_in_one_query(spark: SparkSession, mode: str, tmp_path: Pa
         path = tmp_path / f"{case.name}-0" / (f"{0:020}.kafka" if case.format == "0.7" else f"{0:020}.log")
         path.parent.mkdir()
         path.write_bytes(case.read())
-    options = {"experimental": "true", "unreadable": "skip", "limits.max_decompressed_bytes": str(32 << 20), "includeHeaders": "true"}
+    options = {"format": "v3", "unreadable": "skip", "limits.max_decompressed_bytes": str(32 << 20), "includeHeaders": "true"}
     python, columnar = both_readers.in_python(tmp_path, mode=mode, **options), both_readers.in_jvm(spark, tmp_path, mode=mode, **options)
     both_readers.ensure_equal(python, columnar)
     assert not isinstance(columnar, str)

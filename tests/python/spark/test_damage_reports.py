@@ -164,7 +164,7 @@ def test_damage_between_batches_of_magic_3_is_reported_once(tmp_path: Path):
     log, position = damaged_log(tmp_path, checksum, format="v3")
     assert log.segment.read_bytes()[16] == 3
     for cut in CUTS:
-        ensure_told_once(tmp_path, position, {"experimental": "true", **cut})
+        ensure_told_once(tmp_path, position, {"format": "v3", **cut})
 
 
 @pytest.mark.parametrize("limit", ["1", "3", "7"])

@@ -19,6 +19,7 @@ import corpus
 import logsegment as ls
 import logsegment.spark
 from corpus import BATCH_COLUMNS, Row, rows_of
+from logsegment._decode import decoded as read_with
 from logsegment._options import ReadOptions
 from logsegment.spark import (
     batch_info_udf,
@@ -192,7 +193,7 @@ def test_codec_options_reach_every_function_of_the_family(spark: SparkSession):
     bad = ls.break_lz4(good)
     assert bad != good
     frame = frame_of(spark, [(0, bad)])
-    option = {"ignore_lz4_header_checksum": True}
+    option = {"quirks": {"lz4-header-checksum"}}
     found = frame.select(
         F.size(decode_udf()("batch")).alias("plain"),
         F.size(decode_udf(**option)("batch")).alias("told"),
@@ -440,12 +441,16 @@ def refuse_full_columns(array: pa.Array, options: ReadOptions) -> Any:
         raise ls.LimitError("2^31-1 bytes or rows of one array")
 
 
+def read(data: bytes, **options: Any) -> ls.RecordStream:
+    return read_with(data, ReadOptions(**options))
+
+
 @pytest.mark.usefixtures("another_way")
 @pytest.mark.parametrize("on_error", ["null", "skip"])
 def test_every_way_gives_the_same_rows(on_error: Any):
     values = [b"", GOOD, None, BAD, GOOD[:100], GOOD]
-    whole = rows_of(ls.decode(GOOD, null_headers=True))
-    rest = rows_of(ls.decode(BAD, null_headers=True, on_error="skip")) if on_error == "skip" else []
+    whole = rows_of(read(GOOD, null_headers=True))
+    rest = rows_of(read(BAD, null_headers=True, on_error="skip")) if on_error == "skip" else []
     expected = [{"id": number} | row for number, found in [(1, whole), (3, rest), (5, whole)] for row in found]
     assert decoded(values, on_error=on_error) == expected
 

@@ -150,7 +150,7 @@ pub fn files() -> Vec<Clean> {
         let source = files.iter().find(|file| file.name == name).unwrap().bytes.clone();
         for is_metadata_first in [false, true] {
             let name = format!("{name}-as-v3{}", if is_metadata_first { "-metadata-first" } else { "" });
-            files.push(Clean::new(name, as_v3(source.clone(), is_metadata_first), Formats::Experimental));
+            files.push(Clean::new(name, as_v3(source.clone(), is_metadata_first), Formats::Every));
         }
     }
     files.retain(|file| !file.entries.is_empty());

@@ -62,7 +62,7 @@ def _batch_lines(stats: Stats) -> Iterator[str]:
 
 def formats(stats: Stats) -> str:
     """Return the batches by format."""
-    names = {name: f"{name} (experimental)" if name == "v3" else name for name in stats.formats}
+    names = {name: f"{name} (proposed)" if name == "v3" else name for name in stats.formats}
     return ", ".join(f"{names[name]}: {number(count)}" for name, count in sorted(stats.formats.items()))
 
 

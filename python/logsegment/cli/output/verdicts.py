@@ -10,6 +10,7 @@ from typing import Any
 from logsegment._core import Finding
 from logsegment._report import TORN, Report, Why, is_undecompressed, limit_of, why
 from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange
+from logsegment.cli.exit_codes import quirk_options
 from logsegment.cli.messages import Console, count, show_json, show_json_lines
 from logsegment.cli.output.findings import folded, more_like_it
 
@@ -20,7 +21,7 @@ _REASONS: dict[Why, str] = {
     "failed": "since their plugin failed",
     "limit": "over a limit",
     "dictionary": "without their zstd dictionary",
-    "experimental": "of the experimental format v3 (--experimental reads them)",
+    "format": "of magic 3 (--format v3 reads them)",
 }
 #: Rules of tiered storage: what breaks them was an upload, and says why nothing is read of it.
 TIERED = "TS-"
@@ -100,7 +101,9 @@ def _undecompressed(findings: Sequence[Finding]) -> str:
     texts = [
         f"not read: over the limit {limit}" + (f" ({count(batches, 'batch')})" if batches > 1 else "") for limit, batches in limits.items()
     ]
-    reasons: Counter[Why] = Counter(reason for finding in findings if (reason := why(finding)) != "limit")
+    reasons: Counter[Why] = Counter(reason for finding in findings if (reason := why(finding)) not in ("limit", "quirk"))
+    quirks = Counter(quirk_options(finding) for finding in findings if why(finding) == "quirk")
+    texts += [f"{count(batches, 'batch')} readable with {options}" for options, batches in quirks.items()]
     others = ", ".join(f"{count(reasons[reason], 'batch')} {words}" for reason, words in _REASONS.items() if reasons[reason])
     return "; ".join([*texts, *([f"NOT DECOMPRESSED, {others}"] if others else [])])
 

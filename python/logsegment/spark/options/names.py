@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from logsegment._options import LIMIT_NAMES
+from logsegment.spark.options.codecs import CODECS
 from logsegment.spark.options.plugins import PLUGINS, is_plugin_setting
 from logsegment.spark.options.topics import STRATEGIES
 
@@ -50,7 +51,7 @@ ENTRY_LIMITS = tuple(f"{LIMIT_PREFIX}{name}" for name in LIMIT_NAMES)
 #: How keys and values are decoded.
 VALUES = ("values", "keyValues", "schemas.path", "schemas.framing", "readerSchema", "integers")
 _COLUMNS = ("includeHeaders", "columns", *VALUES)
-_BATCHES = ("isolation", "topic", "partition", "batchSize", "batchBytes", "experimental", "unreadable")
+_BATCHES = ("isolation", "topic", "partition", "batchSize", "batchBytes", "format", "unreadable", *CODECS)
 #: How a partition is read; which directory of a partition that is in several.
 LOG_START = "logStartOffset"
 REPLICA = "replica"
@@ -86,7 +87,7 @@ class EntryPoint:
 
 _ISOLATION = ((KAFKA_ISOLATION, ("isolation",)),)
 BATCH = EntryPoint("a batch query", (*PATHS, *RECORDS, *STARTS, *TASKS, *ENDS, "pushFilters", "reader", "view"), TRIGGERS, _ISOLATION)
-VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental", "unreadable", *ENTRY_LIMITS)
+VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "format", "unreadable", *CODECS, *ENTRY_LIMITS)
 #: Views of anything but records.
 VIEWS: dict[View, EntryPoint] = {
     "batches": EntryPoint("the view batches", (*VIEWED, "batchSize", *MODE, IO_STATS, *PLUGINS)),

@@ -16,6 +16,7 @@ from logsegment._core import Limits
 from logsegment._options import LIMIT_NAMES, Depth, Isolation, LogStartOffset, OnError, PartitionOptions, ReadOptions, Unreadable
 from logsegment._places import absolute, is_stored, redacted_uri, to_internal_uri
 from logsegment._storage import all_reached, reached
+from logsegment.spark.options.codecs import codec_options
 from logsegment.spark.options.names import (
     BATCH,
     CORRUPT_RECORD,
@@ -48,6 +49,8 @@ Mode: TypeAlias = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 MODES: tuple[Mode, ...] = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 #: Which reader reads a batch query: the columnar one where it can, always Python, or the columnar one or an error.
 ReaderName: TypeAlias = Literal["auto", "python", "columnar"]
+#: The formats of a read: each entry's own, or the proposed magic 3 besides.
+FORMATS: tuple[Literal["auto", "v3"], ...] = ("auto", "v3")
 READERS: tuple[ReaderName, ...] = ("auto", "python", "columnar")
 DEPTHS: tuple[Depth, ...] = ("headers", "metadata", "full")
 #: How far a stream reads a partition: to the high watermark if its broker wrote one, or to the end of the log in any case.
@@ -351,8 +354,9 @@ def _shared(options: Mapping[str, str], own: Mapping[str, Any]) -> dict[str, Any
         on_error=mode.on_error,
         unreadable=_unreadable(options),
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
-        experimental=boolean(options, "experimental", False),
+        format=_format(options.get("format", "auto")),
         codecs=plugins_option(options),
+        **codec_options(options),
         limits=_limits(options),
         **own,
     )
@@ -415,6 +419,13 @@ def _unreadable(options: Mapping[str, str]) -> Unreadable:
     name: Unreadable | None = next((arg for arg in get_args(Unreadable) if arg == text), None)
     if name is None:
         raise ValueError(f"option unreadable must be raise or skip, not {options['unreadable']!r}")
+    return name
+
+
+def _format(text: str) -> Literal["auto", "v3"]:
+    name: Literal["auto", "v3"] | None = next((known for known in FORMATS if known == text.strip().lower()), None)
+    if name is None:
+        raise ValueError(f"option format must be auto or v3, not {text!r}")
     return name
 
 

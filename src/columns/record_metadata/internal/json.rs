@@ -72,7 +72,7 @@ impl Visitor for Json<'_> {
         self.put(|out| out.push(b']'));
     }
 
-    fn name(&mut self, name: &str) {
+    fn name(&mut self, name: &'static str) {
         self.next(|out| {
             json_text::string(out, name);
             out.push(b':');

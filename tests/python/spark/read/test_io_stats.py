@@ -120,10 +120,10 @@ def test_s_h5_findings_of_metadata_unpack_the_metadata_alone(spark: SparkSession
     path = tmp_path / "topic-0" / f"{0:020}.log"
     path.parent.mkdir()
     path.write_bytes(ls.encode(source, format="v3", metadata_first=True, compression=codec, batch_bytes=1 << 18))
-    batches = ls.batches(path.read_bytes(), experimental=True).num_rows
+    batches = ls.batches(path.read_bytes(), format="v3").num_rows
     inflated = {}
     for depth in ("metadata", "full"):
-        frame = load(spark, path, tmp_path / depth, view="findings", depth=depth, experimental="true")
+        frame = load(spark, path, tmp_path / depth, view="findings", depth=depth, format="v3")
         # Files that are missing beside it are told too.
         assert frame.where("severity = 'error'").count() == 0
         (line,) = told(tmp_path / depth)

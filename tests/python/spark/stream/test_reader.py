@@ -359,7 +359,7 @@ def test_a_flipped_magic_is_an_error_and_no_transaction_that_never_ends(log: Gro
     second = ls.batches(bytes(data)).to_pylist()[1]["position"]
     data[second + 16] = 3
     log.segment.write_bytes(data)
-    for switch, said in (({}, "MAP-3"), ({"experimental": "true"}, "FND-18|PRM-4")):
+    for switch, said in (({}, "MAP-3"), ({"format": "v3"}, "FND-18|PRM-4")):
         reader = from_the_start(log, isolation="read_committed", **switch)
         with pytest.raises(ls.RecordBatchError, match=said):
             trigger(reader, upto(0))
@@ -369,11 +369,11 @@ def test_batches_of_v3_are_followed_where_they_are_allowed(log: GrowingLog):
     log.append(2, format="v3")
     log.append(3, format="v3", transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
     for options in ({}, {"mode": "DROPMALFORMED"}):
-        reader = from_the_start(log, experimental="true", **options)
+        reader = from_the_start(log, format="v3", **options)
         assert trigger(reader, upto(0)) == upto(5)
         assert offsets(reader, upto(0), upto(5)) == [0, 1, 2, 3, 4]
-    assert trigger(from_the_start(log, experimental="true", isolation="read_committed"), upto(0)) == upto(2)
-    with pytest.raises(ls.UnsupportedError, match="experimental"):
+    assert trigger(from_the_start(log, format="v3", isolation="read_committed"), upto(0)) == upto(2)
+    with pytest.raises(ls.UnsupportedError, match="MAP-3"):
         trigger(from_the_start(log), upto(0))
 
 

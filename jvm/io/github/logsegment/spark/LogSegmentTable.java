@@ -3,6 +3,7 @@ package io.github.logsegment.spark;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
@@ -53,12 +54,21 @@ final class LogSegmentTable implements SupportsRead, SupportsWrite {
 
   @Override
   public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-    return new LogSegmentScanBuilder(reason -> ((SupportsRead) python(reason)).newScanBuilder(StoreSettings.with(options)), schema, options);
+    CaseInsensitiveStringMap all = withProperties(options);
+    return new LogSegmentScanBuilder(reason -> ((SupportsRead) python(reason)).newScanBuilder(StoreSettings.with(all)), schema, all);
   }
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
     return ((SupportsWrite) python("a write")).newWriteBuilder(StoreSettings.with(info));
+  }
+
+  /** A table of Spark's catalog has its options as properties; those of a query take precedence. */
+  private CaseInsensitiveStringMap withProperties(CaseInsensitiveStringMap options) {
+    Map<String, String> all = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+    all.putAll(properties);
+    all.putAll(options.asCaseSensitiveMap());
+    return new CaseInsensitiveStringMap(all);
   }
 
   private Table python(String reason) {
