@@ -51,6 +51,11 @@ if TYPE_CHECKING:
     from logsegment._export.result import Export
     from logsegment._inspect import Field, Problem, inspect
     from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
+    from logsegment._read.batches import read_batches
+    from logsegment._read.follow import follow
+    from logsegment._read.kafka_dump import kafka_dump
+    from logsegment._read.reader import FileRead, LogReader
+    from logsegment._read.records import read_records
     from logsegment._report import Report
     from logsegment._restore.restore import restore
     from logsegment._rewrite.account import Rewrite, RewriteRange, RewrittenFile
@@ -72,11 +77,12 @@ if TYPE_CHECKING:
     from logsegment.analysis.series import Histogram, Series, SeriesPoint
     from logsegment.analysis.stats import stats
     from logsegment.analysis.stats_result import PartitionStats, Stats
-    from logsegment.analysis.train_dictionary import train_dictionary
+    from logsegment.analysis.train_dictionary import TrainedDictionary, train_dictionary
     from logsegment.analysis.transactions import PartitionTransactions, TransactionList, transactions
     from logsegment.analysis.v3_savings import V3Savings
     from logsegment.analysis.validation import validate
     from logsegment.inputs.observer import Observer
+    from logsegment.log.explain import Explanation, explain
     from logsegment.log.log import Log
     from logsegment.log.segment import Segment
     from logsegment.partition.reader import scan_transactions
@@ -103,6 +109,11 @@ _MODULES = {
     "logsegment._salvage.result": ("KeptRange", "Salvage"),
     "logsegment._salvage.salvage": ("salvage",),
     "logsegment._survey": ("LostRange", "SafeRange"),
+    "logsegment._read.batches": ("read_batches",),
+    "logsegment._read.kafka_dump": ("kafka_dump",),
+    "logsegment._read.follow": ("follow",),
+    "logsegment._read.reader": ("FileRead", "LogReader"),
+    "logsegment._read.records": ("read_records",),
     "logsegment._report": ("Report",),
     "logsegment.analysis.cluster": ("Cluster", "cluster"),
     "logsegment.analysis.cluster_plan": ("Plan",),
@@ -114,13 +125,14 @@ _MODULES = {
     "logsegment.analysis.series": ("Histogram", "SeriesPoint", "Series"),
     "logsegment.analysis.stats": ("stats",),
     "logsegment.analysis.stats_result": ("PartitionStats", "Stats"),
-    "logsegment.analysis.train_dictionary": ("train_dictionary",),
+    "logsegment.analysis.train_dictionary": ("TrainedDictionary", "train_dictionary"),
     "logsegment.analysis.transactions": ("PartitionTransactions", "TransactionList", "transactions"),
     "logsegment.analysis.v3_savings": ("V3Savings",),
     "logsegment.analysis.validation": ("validate",),
     "logsegment._export.export": ("export",),
     "logsegment._export.result": ("Export",),
     "logsegment.inputs.observer": ("Observer",),
+    "logsegment.log.explain": ("Explanation", "explain"),
     "logsegment.log.log": ("Log",),
     "logsegment.partition.reader": ("scan_transactions",),
     "logsegment.log.segment": ("Segment",),
@@ -145,8 +157,10 @@ __all__ = [
     "CorruptError",
     "Diff",
     "Difference",
+    "Explanation",
     "Export",
     "Field",
+    "FileRead",
     "FileSource",
     "Finding",
     "Histogram",
@@ -156,6 +170,7 @@ __all__ = [
     "LimitError",
     "Limits",
     "Log",
+    "LogReader",
     "LossError",
     "LostRange",
     "Lz4Frames",
@@ -182,6 +197,7 @@ __all__ = [
     "Series",
     "Stats",
     "StoppedAt",
+    "TrainedDictionary",
     "Transaction",
     "TransactionList",
     "Transactions",
@@ -207,15 +223,20 @@ __all__ = [
     "diff",
     "encode",
     "encode_array",
+    "explain",
     "explode_array",
     "export",
     "find",
     "fix_lz4",
+    "follow",
     "inspect",
     "join",
+    "kafka_dump",
     "lz4_header_checksum",
     "plugins",
     "polars",
+    "read_batches",
+    "read_records",
     "restore",
     "rewrite",
     "salvage",

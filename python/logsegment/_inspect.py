@@ -15,6 +15,8 @@ from logsegment._text import count
 
 #: Records that are shown one by one, and bytes of a key, value or packed block.
 RECORDS = 10
+#: The field with the checksum of an entry.
+CHECKSUM = "crc"
 VALUE_BYTES = 256
 
 
@@ -95,6 +97,11 @@ class Field:
         """Return True if no problem of severity "error" is in this field or below it."""
         return not any(problem.severity == "error" for _, field in self.walk() for problem in field.problems)
 
+    @property
+    def is_proven(self) -> bool:
+        """Return True if a checksum of the entry matches, so that the fields of its header are what the writer wrote."""
+        return any(field.name == CHECKSUM and field.note.endswith(": matches") for field in self.children)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python, ready for JSON: bytes as hex digits in `raw`, and `children` if there are any."""
         found: dict[str, Any] = {"name": self.name, "start": self.start, "length": self.length}
@@ -109,8 +116,16 @@ class Field:
             found["children"] = [child.to_dict() for child in self.children]
         return found
 
+    def to_lines(self) -> Iterator[list[Piece]]:
+        """Yield the lines of the hex dump, each as texts with a style for a terminal: "problem-error", "dim", "name" and so on."""
+        return text_lines(self)
+
+    def to_html(self, title: str, next_entry: Field | None = None) -> str:
+        """Return a page without requests or scripts, with another entry after this one if it is given."""
+        return html_page(self, title, next_entry)
+
     def __repr__(self) -> str:
-        return "\n".join("".join(text for text, _ in line) for line in text_lines(self))
+        return "\n".join("".join(text for text, _ in line) for line in self.to_lines())
 
     def _repr_html_(self) -> str:
         return html_fragment(self)

@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from logsegment._core import Limits, broker_append, broker_fetch
-from logsegment._options import CodecRegistry, TimestampType, milliseconds
+from logsegment._options import CodecRegistry, MixedFormat, TimestampType, milliseconds
 
 __all__ = ["AppendOrigin", "Appended", "ProducedBatch", "Producer", "append", "fetch"]
 
@@ -100,7 +100,7 @@ class FetchOptions:
     release: str | None
     topic_compression: str
     first_offset: int | None
-    format: Literal["auto", "v3"]
+    format: MixedFormat
     limits: Limits | None
     codecs: CodecRegistry | None
 
@@ -242,7 +242,7 @@ def fetch(
     release: str | None = None,
     topic_compression: str = "producer",
     first_offset: int | None = None,
-    format: Literal["auto", "v3"] = "auto",
+    format: MixedFormat = "auto",
     limits: Limits | None = None,
     codecs: CodecRegistry | None = None,
 ) -> bytes:

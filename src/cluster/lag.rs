@@ -103,7 +103,7 @@ fn lag_of(position: &GroupPosition<'_>, cluster: &Cluster, times: &mut Times<'_>
 
 fn problem_of(position: &GroupPosition<'_>, cluster: &Cluster, best: Option<&PartitionCopy>) -> Option<String> {
     if let Some(metadata) = &cluster.metadata {
-        let Some(id) = metadata.topic_id(position.topic) else {
+        let Some(id) = cluster.ids.get(position.topic) else {
             let was_there = metadata.deleted.iter().any(|(id, topic)| topic.name == position.topic || Some(*id) == position.topic_id);
             let text = if was_there { "the topic was deleted" } else { "the metadata does not have the topic" };
             return Some(text.to_owned());

@@ -20,7 +20,7 @@ pub use copies::{CopyEnd, PartitionCopy};
 pub use directories::LogDirectory;
 pub use lag::Lag;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use directories::ClusterDirectories;
@@ -60,6 +60,10 @@ pub struct Cluster {
     pub lag: Vec<Lag>,
     /// What is damaged, missing or contradictory.
     pub findings: Vec<Finding>,
+    /// The ids of topics by name.
+    ids: HashMap<String, Uuid>,
+    /// The number of the best directory of each topic and partition among the copies.
+    best: HashMap<String, BTreeMap<i32, usize>>,
 }
 
 impl Cluster {
@@ -73,9 +77,11 @@ impl Cluster {
         let directories = ClusterDirectories::find(paths, storage, &mut findings)?;
         let files = discovered(paths, !directories.snapshots.is_empty(), storage, &mut findings)?;
         let copies = copies::find(&files, &directories, reading, &mut findings)?;
-        let (of_metadata, mut copies): (Vec<_>, Vec<_>) = copies.into_iter().partition(|copy| copy.topic == METADATA_TOPIC);
+        let (mut of_metadata, mut copies): (Vec<_>, Vec<_>) = copies.into_iter().partition(|copy| copy.topic == METADATA_TOPIC);
         copies.sort_by(|one, other| (&one.topic, one.partition, &one.path).cmp(&(&other.topic, other.partition, &other.path)));
         let metadata = metadata::replay(&of_metadata.iter().collect::<Vec<_>>(), &directories, reading, &mut findings)?;
+        let newest = of_metadata.iter().map(PartitionCopy::rank).max();
+        of_metadata.iter_mut().for_each(|copy| copy.is_behind = Some(copy.rank()) < newest);
         let mut cluster = Self { log_dirs: directories.logs, copies, ..Self::default() };
         match metadata {
             Some(replayed) => {
@@ -106,48 +112,41 @@ impl Cluster {
 
     /// The best directory of a partition.
     fn best(&self, topic: &str, partition: i32) -> Option<&PartitionCopy> {
-        let own = self.copies.iter().filter(|copy| copy.topic == topic && copy.partition == partition);
-        own.filter(|copy| copy.is_current).max_by_key(|copy| copy.rank())
+        self.best.get(topic)?.get(&partition).and_then(|at| self.copies.get(*at))
     }
 
     fn best_copies(&self) -> BTreeMap<(&str, i32), &PartitionCopy> {
-        let mut best: BTreeMap<(&str, i32), &PartitionCopy> = BTreeMap::new();
-        for copy in self.copies.iter().filter(|copy| copy.is_current && copy.end.is_some()) {
-            let known = best.entry((&copy.topic, copy.partition)).or_insert(copy);
-            if copy.rank() > known.rank() {
-                *known = copy;
-            }
-        }
-        best
+        let all = self.best.iter().flat_map(|(topic, own)| own.iter().map(move |(partition, at)| ((topic.as_str(), *partition), *at)));
+        all.filter_map(|(place, at)| Some((place, self.copies.get(at).filter(|copy| copy.end.is_some())?))).collect()
     }
 
     /// True if a topic of this name has another id.
     fn is_other_topic(&self, name: &str, id: Option<Uuid>) -> bool {
-        let Some((metadata, id)) = self.metadata.as_ref().zip(id) else { return false };
-        metadata.topic_id(name).is_some_and(|own| *own != id)
+        id.is_some_and(|id| self.ids.get(name).is_some_and(|own| *own != id))
     }
 
-    /// Says which directories are current, and which are behind.
+    /// Says which directories are current, which is the best of each partition, and which are behind.
     fn rank(&mut self) {
-        let ids: BTreeMap<&str, String> = self
-            .metadata
-            .iter()
-            .flat_map(|metadata| metadata.topics.iter().map(|(id, topic)| (topic.name.as_str(), text::uuid(id))))
-            .collect();
+        let topics = self.metadata.iter().flat_map(|metadata| &metadata.topics);
+        self.ids = topics.map(|(id, topic)| (topic.name.clone(), *id)).collect();
         let has_metadata = self.metadata.is_some();
         for copy in &mut self.copies {
-            let id = ids.get(copy.topic.as_str());
+            let id = self.ids.get(&copy.topic).map(text::uuid);
             copy.is_current = match (&copy.topic_id, id) {
-                (Some(own), Some(id)) => own == id,
+                (Some(own), Some(id)) => *own == id,
                 (_, None) => !has_metadata,
                 (None, Some(_)) => true,
             };
         }
-        let ranks: BTreeMap<(String, i32), (i32, i64)> =
-            self.best_copies().into_iter().map(|((topic, partition), copy)| ((topic.to_owned(), partition), copy.rank())).collect();
-        for copy in &mut self.copies {
-            let best = ranks.get(&(copy.topic.clone(), copy.partition));
-            copy.is_behind = copy.is_current && best.is_some_and(|best| copy.rank() < *best);
+        for (at, copy) in self.copies.iter().enumerate().filter(|(_, copy)| copy.is_current) {
+            let known = self.best.entry(copy.topic.clone()).or_default().entry(copy.partition).or_insert(at);
+            if self.copies.get(*known).is_none_or(|known| copy.rank() > known.rank()) {
+                *known = at;
+            }
+        }
+        let ranks: Vec<_> = self.copies.iter().map(|copy| self.best(&copy.topic, copy.partition).map(PartitionCopy::rank)).collect();
+        for (copy, best) in self.copies.iter_mut().zip(ranks) {
+            copy.is_behind = copy.is_current && best.is_some_and(|best| copy.rank() < best);
         }
     }
 
@@ -155,7 +154,7 @@ impl Cluster {
     fn compare(&self, reading: ReadContext<'_>, findings: &mut Vec<Finding>) {
         let Some(metadata) = &self.metadata else { return };
         for copy in self.copies.iter().filter(|copy| !copy.is_current) {
-            let text = match metadata.topic_id(&copy.topic) {
+            let text = match self.ids.get(&copy.topic) {
                 Some(_) => "the directory is of a deleted topic with the same name: its topic id is another one",
                 None => "the metadata does not have the topic: it was deleted, or the directory is of another cluster",
             };

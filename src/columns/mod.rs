@@ -32,6 +32,7 @@ pub mod values;
 mod views;
 
 pub use batch_source::BatchSource;
+pub use record_metadata::internal::json::Json as InternalJson;
 pub use records::RecordColumns;
 pub use schema::{BinaryKind, Column, ColumnError, Projection};
 pub use stream_options::{OnError, StreamOptions, schema_of};

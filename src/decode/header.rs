@@ -60,9 +60,7 @@ pub fn records_at(header: &BatchHeader, entry: &[u8]) -> usize {
 fn unsupported(frame: Frame<'_>, formats: Formats) -> Error {
     let magic = frame.magic;
     let advice = match (magic, formats) {
-        (record_batch::LAST_MAGIC, Formats::Auto) => {
-            "a proposal that was never released is read only with format=\"v3\" (--format v3 on the command line, the option format in Spark)"
-        }
+        (record_batch::LAST_MAGIC, Formats::Auto) => record_batch::ADVICE,
         (_, Formats::Only(_)) => "another format was named",
         _ => "no format of this magic is known",
     };

@@ -8,6 +8,10 @@ use crate::wire::{Sink, WireField};
 pub use v3::layout::{MAGIC as LAST_MAGIC, MAX_HEADER_LEN, MIN_HEADER_LEN};
 pub use v3::records::{Prefix, RecordHead, V3RecordIter as MetadataFirstIter};
 
+/// How a batch of magic 3 is read.
+pub const ADVICE: &str =
+    "a proposal that was never released is read only with format=\"v3\" (--format v3 on the command line, the option format in Spark)";
+
 /// The longest header of a batch of these formats.
 pub fn longest_header(formats: Formats) -> usize {
     if formats.reads_proposed() { MAX_HEADER_LEN } else { v2::layout::HEADER_LEN }

@@ -100,6 +100,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<verbs::record_sections::RecordSections>()?;
     module.add_function(wrap_pyfunction!(verbs::torn_header::torn_offsets, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::salvage::salvage, module)?)?;
+    module.add_class::<verbs::kafka_dump::KafkaDump>()?;
     module.add_class::<verbs::key_set::PyKeySet>()?;
     module.add_class::<verbs::place_set::PlaceSet>()?;
     module.add_class::<verbs::partition_end::PartitionEnd>()?;

@@ -5,4 +5,5 @@ pub mod compare;
 pub mod counting;
 pub mod csv;
 pub mod jsonl;
+pub mod kafka_dump;
 pub mod preview;

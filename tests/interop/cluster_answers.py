@@ -23,11 +23,11 @@ sasl.enabled.mechanisms=PLAIN
 
 
 @contextmanager
-def answers(servers: str, scratch: Path, work: str, replicas: int = 1, version: str = kraft.VERSION) -> Iterator[dict[str, Rows]]:
-    """Give a cluster a state of every kind ("setup") or none ("ask"), and return what it answers."""
+def answers(servers: str, scratch: Path, work: str, replicas: int = 1, lacks: str = "nothing") -> Iterator[dict[str, Rows]]:
+    """Give a cluster a state of every kind ("setup") or none ("ask"), and return what it answers. `lacks`: what its release lacks."""
     out, log = scratch / f"answers-{work}.json", scratch / f"answers-{work}.log"
-    jars = eras.resolved(eras.ERAS[version])
-    command = ["java", *kraft.JVM, "-cp", jars, str(PROGRAM), servers, str(out), work, str(replicas)]
+    jars = eras.resolved(eras.ERAS[kraft.VERSION])
+    command = ["java", *kraft.JVM, "-cp", jars, str(PROGRAM), servers, str(out), work, str(replicas), lacks]
     with log.open("wb") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=scratch)
     assert process.stdout is not None

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import cli_process
 import logsegment as ls
 from cluster_answers import PROPERTIES, answers
 from kraft import CLUSTER_ID, QUIET, Broker
@@ -27,6 +28,9 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dic
     try:
         broker.start()
         with answers(broker.servers, scratch, "setup") as told:
+            words = [TOOLS["kafka-topics"], "--bootstrap-server", broker.servers, "--describe"]
+            described = subprocess.run(broker.command(*words), capture_output=True, text=True, timeout=60, check=True).stdout
+            told["described"] = [{"line": line} for line in described.splitlines()]
             assert broker.process is not None
             broker.process.kill()
             broker.process.wait()
@@ -79,6 +83,23 @@ def test_configurations(dead: ls.Cluster, told: dict[str, Rows]) -> None:
     hidden = {row["name"] for row in dead.configs.to_pylist() if row["value"] == "(hidden)"}
     assert hidden == {"listener.name.plaintext.plain.sasl.jaas.config"}
     assert "hunter2" not in str(dead.to_dict())
+
+
+def test_kafka_topics(killed: tuple[Path, dict[str, Rows]], told: dict[str, Rows]) -> None:
+    """The lines of the tool, apart from configurations of `server.properties`."""
+    found = cli_process.run("cluster", "--as", "kafka-topics", killed[0])
+    of_topics = {(row["resourceName"], f"{row['name']}={row['value']}") for row in told["configs"] if row["resourceType"] == "TOPIC"}
+
+    def without_others(line: str) -> str:
+        front, configs, rest = line.partition("\tConfigs: ")
+        topic = front.split("\t")[0].removeprefix("Topic: ")
+        kept = sorted(config for config in rest.replace("compact,delete", "compact;delete").split(",") if config)
+        kept = [config for config in kept if (topic, config.replace(";", ",")) in of_topics]
+        return front + configs + ",".join(kept)
+
+    lines = [without_others(row["line"]) for row in told["described"]]
+    assert sorted(map(without_others, found.out.decode().splitlines())) == sorted(lines)
+    assert any("cleanup.policy=compact;delete" in line for line in lines)
 
 
 @pytest.mark.parametrize("view", ["acls", "quotas", "scram"])

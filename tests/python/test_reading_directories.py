@@ -174,3 +174,71 @@ def test_transactions_are_those_of_the_verb(tree: Path, name: str):
     assert [transaction for partition in found.partitions for transaction in partition] == list(found)
     assert bool(found.findings) == bool(done.err), "damage is reported by both"
     assert bool(expected) == (name not in ("file", "segment"))
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("limits", [{}, {"limit": 7}, {"tail": 3}, {"start_offset": 2, "end_offset": 20}])
+def test_records_are_those_of_the_verb(tree: Path, name: str, limits: dict[str, int]):
+    paths, source = sources_of(tree)[name]
+    bounds = ["--offset", "2..20"] if "end_offset" in limits else [word for key, at in limits.items() for word in (f"--{key}", str(at))]
+    columns = ["topic", "partition", "offset", "timestampMs"]
+    done = run("cat", "--on-error", "skip", "--columns", ",".join(columns), *bounds, *paths)
+    expected = [json.loads(line) for line in done.out.splitlines()]
+    assert expected
+    assert ls.read_records(source, columns=columns, on_error="skip", **limits).to_pylist() == expected
+    if not limits:
+        assert ls.read_records(source, columns=columns, on_error="skip").to_pyarrow().to_pylist() == expected
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_batches_are_those_of_the_verb(tree: Path, name: str):
+    paths, source = sources_of(tree)[name]
+    expected = [json.loads(line) for line in run("batches", "--json", "--on-error", "skip", *paths).out.splitlines()]
+
+    class Named(ls.Observer):
+        path = ""
+        findings: list[ls.Finding]
+
+        def begin(self, path: str, size: int) -> None:
+            self.path = path
+
+        def done(self, path: str, result: ls.FileRead) -> None:
+            self.findings = [*getattr(self, "findings", []), *result.findings]
+
+    named = Named()
+    rows = [
+        {"file": named.path} | row
+        for batch in ls.read_batches(source, on_error="skip", observer=named)
+        for row in json.loads("[" + batch.to_jsonl().decode().replace("\n", ",")[:-1] + "]")
+    ]
+    assert rows == expected
+    assert any(finding.severity == "error" for finding in named.findings) == (name in ("tree", "pattern", "list", "log"))
+
+
+def test_an_entry_is_that_of_the_verb(tree: Path):
+    partition = tree / f"{TOPIC}-0"
+    for source, options in (
+        (partition, {"offset": 30}),
+        (CODEC_FILE, {}),
+        (CODEC_FILE, {"at": 100}),
+        (tree / "codec-gzip-0/00000000000000000000.log", {}),
+        (tree / "codec-gzip-0", {"offset": 3}),
+    ):
+        done = run("explain", "--json", source, *(word for name, at in options.items() for word in (f"--{name}", str(at))))
+        shown = ls.explain(source, **options)
+        found = {"file": shown.path, **shown.entry.to_dict()}
+        assert json.loads(done.out) == found | ({} if shown.next_entry is None else {"next": shown.next_entry.to_dict()})
+        assert done.code == (0 if shown.ok else 1)
+    assert not ls.explain(tree / "codec-gzip-0/00000000000000000000.log").ok
+    assert ls.explain(ls.Log(partition), offset=30).entry == ls.explain(partition, offset=30).entry
+    with pytest.raises(ValueError, match="pass one file"):
+        ls.explain(partition)
+
+
+def test_new_records_are_those_of_the_verb(tree: Path):
+    partition = tree / f"{TOPIC}-0"
+    done = run("follow", "--offset", "5", "--idle-exit", "0", "--columns", "offset", partition)
+    expected = [json.loads(line) for line in done.out.splitlines()]
+    assert expected
+    for source in (partition, str(tree / "trans*-0"), [partition], ls.Log(partition)):
+        assert ls.follow(source, offset=5, idle_exit=0, columns=["offset"]).to_pylist() == expected

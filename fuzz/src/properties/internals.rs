@@ -7,6 +7,7 @@ use logsegment::columns::{BinaryKind, Column, OnError, Projection, StreamOptions
 use logsegment::decode::DecodeOptions;
 use logsegment::encode::{BatchSettings, RecordWriter};
 use logsegment::framing::Source;
+use logsegment::internal_topics::replay::{Groups, Metadata, ShareOffsets, TransactionalIds};
 use logsegment::internal_topics::{Part, Scalar, Topic, Visitor, identify};
 use logsegment::interrupt::Interrupt;
 use logsegment::limits::Limits;
@@ -38,9 +39,55 @@ pub fn check(bytes: &[u8]) {
         assert_eq!(part.is_null(), bytes.is_none());
     }
     if let Some(topic) = topic {
+        ensure_replay(topic, chosen, key, choices.0);
         ensure_json(topic, key, value, options(Formats::Auto));
         ensure_room(topic, key, value);
     }
+}
+
+/// The state that records add up to has no more objects than there were bytes, and a record that cannot be read changes nothing.
+fn ensure_replay(topic: Topic, chosen: u8, key: Option<&[u8]>, rest: &[u8]) {
+    let mut choices = Choices(rest);
+    let (mut metadata, mut groups) = (Metadata::default(), Groups::default());
+    let (mut ids, mut shared) = (TransactionalIds::default(), ShareOffsets::default());
+    let mut records = vec![(key, Some(rest))];
+    while !choices.0.is_empty() && records.len() < 64 {
+        let key = choices.run(1 << 8);
+        records.push((key, choices.run(1 << 10)));
+    }
+    for (offset, (key, value)) in (0..).zip(&records) {
+        let of_transaction = (chosen & 1 == 1).then_some(offset % 3);
+        let unread = match topic {
+            Topic::ClusterMetadata => {
+                let before = counts(&metadata);
+                let unread = metadata.add(offset, false, *key, *value);
+                let is_own = matches!(unread.as_slice(), [(at, _)] if *at == offset);
+                assert!(!is_own || counts(&metadata) == before, "a record that cannot be read changed the state");
+                !unread.is_empty()
+            }
+            Topic::ConsumerOffsets => groups.add(offset, of_transaction, *key, *value).is_some(),
+            Topic::TransactionState => ids.add(*key, *value).is_some(),
+            Topic::ShareGroupState => shared.add(offset, *key, *value).is_some(),
+            _ => return,
+        };
+        let identified = identify(Some(topic), false, *key, *value);
+        let is_of_state = topic != Topic::ConsumerOffsets;
+        assert!(!is_of_state || unread || identified.is_none_or(|record| record.undecoded.is_none()), "{key:?} is not reported");
+        if chosen & 2 == 2 && offset % 7 == 6 {
+            groups.offsets.end(offset % 3, chosen & 4 == 4);
+        }
+    }
+    let bytes = rest.len() + key.map_or(0, <[u8]>::len);
+    let members: usize = groups.groups.values().map(|group| group.members.len() + 1).sum();
+    let objects = counts(&metadata).iter().sum::<usize>() + members + ids.ids.len() + shared.offsets.len();
+    assert!(objects <= 2 * (bytes + records.len()), "{objects} objects of {bytes} bytes");
+}
+
+/// The numbers of objects of the metadata.
+fn counts(metadata: &Metadata) -> [usize; 7] {
+    let partitions = metadata.topics.values().map(|topic| topic.partitions.len()).sum();
+    let (configs, quotas) = (metadata.configs.len(), metadata.quotas.len());
+    [metadata.topics.len(), partitions, metadata.brokers.len(), configs, metadata.acls.len(), quotas, metadata.scram.len()]
 }
 
 /// The text of a record in a column is JSON, or what the limits leave no room for.

@@ -30,7 +30,7 @@ def convert_array(
 
     Args:
         array: an Arrow array of type binary, large_binary or binary_view (any object with ``__arrow_c_array__``); borrowed.
-        to: as in `convert`. Batches of "v3" become "v2" by default without a finding, since a column of bytes has no findings (S-C2).
+        to: as in `convert`. Batches of magic 3 become "v2" by default without a finding, since a column of bytes has no findings (S-C2).
         on_error: "raise", or "null" (also "skip") for null in place of a value that is invalid, would lose something, or has a batch that
             stops the conversion.
 

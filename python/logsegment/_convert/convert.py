@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Unpack
 
 from logsegment._convert.offset_map import OffsetMap, staged_map
-from logsegment._convert.result import Converted, ConvertOptions, MapTaker, Target, converted
-from logsegment._core import FileSource, SegmentFile
+from logsegment._convert.result import ConversionLoss, Converted, ConvertOptions, MapTaker, Target, converted
+from logsegment._core import FileSource, Place, SegmentFile
 from logsegment._errors import naming_file
 from logsegment._options import EVERY_FORMAT, CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
-from logsegment._output import ensure_apart, naming, new_file, output_directory, staged_output
+from logsegment._output import ensure_apart, naming, new_file, staged_output
+from logsegment._resume import resumable_directory
 from logsegment._rewrite.partitions import parts_from_log_start
 from logsegment._storage import Keys, StorageOptions, reached_source
 from logsegment.inputs.input_segment import InputSegment, opened
@@ -23,7 +24,7 @@ from logsegment.inputs.sources import Inputs, inputs_of, is_of_files
 from logsegment.partition.reader import ensure_named
 from logsegment.segment_files.discovery import Topics
 from logsegment.segment_files.output_directory import begun_directory, ensure_own_directories, rebuild_sidecars
-from logsegment.segment_files.output_names import file_name
+from logsegment.segment_files.output_names import directory_name, file_name
 from logsegment.segment_files.overflow import split_file
 
 
@@ -42,6 +43,7 @@ def convert(
     check_crc: bool = True,
     out: str | os.PathLike[str] | BinaryIO | None = None,
     overwrite: bool = False,
+    resume: bool = False,
     topic: Topics = None,
     partition: int | None = None,
     replica: str | os.PathLike[str] | None = None,
@@ -86,6 +88,8 @@ def convert(
         check_crc: verify the checksums of rewritten entries; copied entries are not checked.
         out: see `encode`; of directories, a new directory, which is required.
         overwrite: see `encode`; for files.
+        resume: of directories, keep the partitions that are finished at an error or an interruption, in a hidden directory next to `out`
+            with a journal; and take those of an earlier run with the same options whose segments are still the same.
         topic: of directories, only the partitions of this topic, or of these.
         partition: of directories, only partitions of this number.
         replica: which directory is read of a partition that is in several; see `Log`.
@@ -146,13 +150,18 @@ def convert(
             options=PartitionOptions(log_start_offset=log_start_offset, replica=replica),
             observer=observer,
         )
+        if resume and (offset_map or not inputs.is_directory):
+            raise ValueError("resume is about directories, and not with offset_map, whose earlier rows would be missing")
         if map_path is None:
             taker = offset_map if callable(offset_map) else None
-            return _ConvertWork(read, conversion, observer or Observer(), taker).run(inputs, out, overwrite=overwrite)
+            work = _ConvertWork(read, conversion, observer or Observer(), taker, resumes=resume)
+            return work.run(inputs, out, overwrite=overwrite)
         for segment in inputs.segments:
             ensure_apart(FileSource(segment.path) if segment.is_regular else None, out=out, offset_map=map_path)
         with staged_map(map_path, overwrite=overwrite) as rows:
             return _ConvertWork(read, conversion, observer or Observer(), rows).run(inputs, out, overwrite=overwrite)
+    if resume:
+        raise ValueError("resume is about directories")
     if is_selected:
         raise TypeError(f"topic, partition, replica, decryption_keys and layout belong to paths, not to {type(source).__name__}")
     source = reached_source(source, storage_options)
@@ -173,6 +182,8 @@ class _ConvertWork:
         observer: follows the work.
         taker: gets the rows of the offset map; None without a map.
         next_offset: from Kafka 0.7, the offset of the first message of the next segment of the partition; None for that of the options.
+        resumes: keep and take finished partitions.
+        resumed: number of partitions that an earlier run has finished.
     """
 
     read: ReadOptions
@@ -180,6 +191,8 @@ class _ConvertWork:
     observer: Observer
     taker: OffsetMap | MapTaker | None = None
     next_offset: int | None = field(default=None)
+    resumes: bool = False
+    resumed: int = 0
 
     def run(self, inputs: Inputs, out: Any, *, overwrite: bool) -> Converted:
         """Write the outputs of all inputs."""
@@ -189,7 +202,7 @@ class _ConvertWork:
             raise ValueError("offset_map: no input is of Kafka 0.7 (*.kafka files, or the format 0.7); other offsets do not change")
         findings = inputs.observed(self.observer)
         if inputs.is_directory:
-            return Converted.of_files(self._to_directory(segments, out), findings)
+            return replace(Converted.of_files(self._to_directory(segments, out), findings), resumed=self.resumed)
         if len(segments) > 1:
             raise ValueError("several files cannot become one file; pass a directory, or one file at a time")
         return self._to_file(segments[0], out, overwrite=overwrite)
@@ -212,21 +225,39 @@ class _ConvertWork:
             raise TypeError(f"the output of directories must be a new directory, not {type(out).__name__}")
         ensure_own_directories(segments)
         done: list[Converted] = []
-        with output_directory(out) as hidden:
-            begun: set[str] = set()
-            for number, segment in enumerate(segments):
-                if segment.directory not in begun:
-                    # Each partition begins anew.
-                    begun.add(segment.directory)
-                    self.next_offset = None
-                if segment.is_of_0_7 and not segment.size:
+        groups: dict[str, list[InputSegment]] = {}
+        for segment in segments:
+            groups.setdefault(segment.directory, []).append(segment)
+        read = {name: getattr(self.read, name) for name in ("format", "check_crc", "base_position")}
+        task = asdict(self.conversion) | read | {"quirks": sorted(self.read.quirks)}
+        with resumable_directory(out, task, resumes=self.resumes) as journal:
+            for group in groups.values():
+                name = directory_name(group[0])
+                inputs = _inputs(group) if self.resumes else []
+                if (known := journal.entry(name, inputs)) is not None:
+                    self.resumed += 1
+                    done += [_earlier(entry) for entry in known["results"]]
                     continue
-                is_last = not any(later.place == segment.place for later in segments[number + 1 :])
-                found = self._to_partition(segment, begun_directory(segment, hidden), is_last=is_last)
-                done.append(replace(found, outputs=[os.path.join(out, os.path.relpath(path, hidden)) for path in found.outputs]))
-                self.observer.done(segment.name, done[-1])
-            rebuild_sidecars(hidden)
+                found = list(self._of_directory(group, journal.parts, out))
+                done += found
+                # The result of a conversion that stopped is more than a journal has.
+                if all(file.stopped_at is None for file in found):
+                    journal.add(name, inputs, results=list(map(_entry, found)))
+            rebuild_sidecars(journal.parts)
         return done
+
+    def _of_directory(self, segments: Sequence[InputSegment], hidden: Path, out: str | os.PathLike[str]) -> Iterator[Converted]:
+        """Convert the segments of one directory."""
+        # Each partition begins anew.
+        self.next_offset = None
+        for number, segment in enumerate(segments):
+            if segment.is_of_0_7 and not segment.size:
+                continue
+            is_last = not any(later.place == segment.place for later in segments[number + 1 :])
+            found = self._to_partition(segment, begun_directory(segment, hidden), is_last=is_last)
+            done = replace(found, outputs=[os.path.join(out, os.path.relpath(path, hidden)) for path in found.outputs])
+            self.observer.done(segment.name, done)
+            yield done
 
     def _to_partition(self, segment: InputSegment, directory: Path, *, is_last: bool) -> Converted:
         """Convert a segment into the directory of its partition, without the records below the log start offset of the partition."""
@@ -283,6 +314,32 @@ class _ConvertWork:
 
     def _is_of_0_7(self, segment: InputSegment) -> bool:
         return self.read.format == "0.7" or (self.read.format == "auto" and segment.is_of_0_7)
+
+
+def _inputs(segments: Sequence[InputSegment]) -> list[list[str | float | None]]:
+    """Return the names, sizes and versions of segments."""
+    entries = [Place(segment.path).entry() for segment in segments]
+    return [[entry.name, entry.size, entry.tag or entry.modified] for entry in entries]
+
+
+def _entry(done: Converted) -> dict[str, Any]:
+    """Return what a journal keeps of the result of a file."""
+    losses = [asdict(loss) for loss in done.losses]
+    kept = {"path": done.path, "outputs": done.outputs, "belowLogStart": done.below_log_start, "losses": losses}
+    return kept | {"inputBytes": done.input_bytes, "outputBytes": done.output_bytes}
+
+
+def _earlier(entry: dict[str, Any]) -> Converted:
+    """Return the result of a file that an earlier run has written."""
+    return Converted(
+        data=None,
+        losses=[ConversionLoss(**loss) for loss in entry["losses"]],
+        path=entry["path"],
+        outputs=entry["outputs"],
+        input_bytes=entry["inputBytes"],
+        output_bytes=entry["outputBytes"],
+        below_log_start=entry["belowLogStart"],
+    )
 
 
 def _with_next(segment: InputSegment) -> InputSegment:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from logsegment._core import Finding, LossError
 from logsegment._core import convert as core_convert
-from logsegment._options import CompressionName, ReadOptions
+from logsegment._options import CompressionName, ReadOptions, WrittenFormat
 from logsegment._report import in_named_file
 from logsegment.compat import ERRORS, KafkaError
 
-Target: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
+Target: TypeAlias = WrittenFormat
 #: Takes rows of an offset map: position of the entry, index in it, new offset.
 MapTaker: TypeAlias = Callable[[list[tuple[int, int, int]]], object]
 
@@ -68,7 +68,7 @@ class Converted:
         data: the converted entries; None if they were written to `out`.
         losses: parts of the input that the target cannot hold; empty if nothing was lost.
         stopped_at: the batch before which the conversion ended, or None.
-        findings: an input that ended inside an entry or in zeros, or had batches of v3 that became v2 by default.
+        findings: an input that ended inside an entry or in zeros, or had batches of magic 3 that became magic 2 by default.
         offset_map: for Kafka 0.7, if requested: entry position, index in the entry and new offset of each message.
         next_offset: for Kafka 0.7: the offset after the last message, where the next segment starts.
         path: the name of the input; None for a source without a name.
@@ -76,6 +76,7 @@ class Converted:
         input_bytes, output_bytes: the bytes of files before and after the conversion; None if they are not known, as of a pipe.
         below_log_start: records below log start offsets, which the output does not have.
         left_out: of directories, findings about files that are not read, and about log start offsets.
+        resumed: with `resume`, number of partitions that an earlier run had finished.
     """
 
     data: bytes | None = field(repr=False)
@@ -90,6 +91,7 @@ class Converted:
     output_bytes: int | None = None
     below_log_start: int = 0
     left_out: list[Finding] = field(default_factory=list, repr=False)
+    resumed: int = 0
     _files: list[Converted] = field(default_factory=list, repr=False)
 
     @classmethod

@@ -261,6 +261,11 @@ class ReadOptions(EntryOptions):
         return replace(self, format="v3")
 
     @property
+    def reads_proposed(self) -> bool:
+        """True if batches of magic 3 are read, which never shipped."""
+        return self.format == "v3"
+
+    @property
     def bounds(self) -> tuple[int | None, int | None]:
         """The first offset of the batches that the read may need, and the first one after them; None for no bound."""
         return _most(self.start_offset, self.share[0]), _least(self.end_offset, self.share[1])

@@ -16,7 +16,11 @@ Unreadable: TypeAlias = Literal["raise", "skip"]
 OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
 Depth: TypeAlias = Literal["headers", "metadata", "full"]
 Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"]
-WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
+#: The formats of a log whose entries are each of their own: those of every release, or the proposal KIP-931 besides.
+MixedFormat: TypeAlias = Literal["auto", "v3"]
+#: Formats that a release of Kafka writes.
+ReleasedFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
+WrittenFormat: TypeAlias = Literal[ReleasedFormat, "v3"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 #: A `Compression`, or the alias of a plugin.
 CompressionName: TypeAlias = str

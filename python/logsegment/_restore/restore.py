@@ -13,9 +13,10 @@ from logsegment._core import ChunkError, FileSource, Finding, ManifestError, Pla
 from logsegment._errors import renamed
 from logsegment._log_paths import snapshot_offset
 from logsegment._options import EVERY_FORMAT, OnError
-from logsegment._output import new_file, output_directory, write_file
+from logsegment._output import new_file, write_file
 from logsegment._places import redacted_uri
 from logsegment._report import TORN
+from logsegment._resume import resumable_directory
 from logsegment._storage import Keys, StorageOptions, reached
 from logsegment._validate import damage_in, error_of, validated
 from logsegment.log.segment import Segment
@@ -48,6 +49,7 @@ class Restored:
         gone (list[str]): offsets between two segments that no upload has. Kafka does not upload compacted topics, so an upload is
             missing.
         damaged (list[str]): with `on_error="skip"`, the errors of segments that were restored as they are.
+        resumed (int): with `resume`, number of partitions that an earlier run had finished.
     """
 
     partitions: list[str]
@@ -59,6 +61,7 @@ class Restored:
     missing: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
+    resumed: int = 0
 
 
 def restore(
@@ -71,6 +74,7 @@ def restore(
     storage_options: StorageOptions | None = None,
     layout: str | None = None,
     on_error: OnError = "raise",
+    resume: bool = False,
 ) -> Restored:
     """Restore the log directories of a prefix, byte for byte: segments, indexes, snapshots, leader epochs.
 
@@ -89,6 +93,8 @@ def restore(
         layout: template of the names of objects; see `logsegment.Log`.
         on_error: "raise" at the first damaged segment, or "skip": restore damaged segments as they are, and report them. A chunk or a
             manifest that cannot be read is always an error.
+        resume: at an error or an interruption, keep the partitions that are finished in a hidden directory next to the output, with a
+            journal; and take those of an earlier run whose uploads are still the same.
 
     Returns:
         A `Restored`: the directories, the numbers of segments and bytes, the uploads that were skipped, and the files that differ from
@@ -121,7 +127,9 @@ def restore(
     target = os.fspath(directory)
     skipped = [f"{finding.path.rpartition('@')[0]}: {finding.message}" for finding in left_out]
     done = Restored([], len(files), 0, skipped, has_gaps=any(map(is_gap, left_out)))
-    with output_directory(directory, may_be_empty=True) as hidden:
+    task = {"restore": redacted_uri(source.path), "onError": on_error}
+    with resumable_directory(directory, task, resumes=resume, may_be_empty=True) as journal:
+        hidden = journal.parts
         owners: dict[str, Place] = {}
         for file in files:
             place = Place(file.directory).uploaded().objects()
@@ -130,13 +138,36 @@ def restore(
                 continue
             if (other := owners.setdefault(name, place)) is not place:
                 raise ValueError(f"{other} and {place} would both become {name}; restore one of them at a time")
-            offsets = _partition(place.uploaded_like(source), hidden / name, done, on_error)
+            folder = place.uploaded_like(source)
+            inputs = _inputs(folder) if resume else []
+            if (known := journal.entry(name, inputs)) is not None:
+                done = _with_earlier(done, known)
+                continue
+            before = {kind: len(getattr(done, kind)) for kind in _REPORTED}
+            offsets = _partition(folder, hidden / name, done, on_error)
             if Place(file.path).uploaded_name() is not None:
                 done.gone.extend(_gone(hidden / name, offsets, [finding for finding in left_out if finding.path.startswith(str(place))]))
+            journal.add(name, inputs, **{kind: getattr(done, kind)[count:] for kind, count in before.items()})
         written = sum(path.stat().st_size for path in hidden.rglob("*") if path.is_file())
     return replace(
         done, has_gaps=done.has_gaps or bool(done.gone), partitions=[os.path.join(target, name) for name in owners], bytes=written
     )
+
+
+#: What is reported of a partition, also of one that an earlier run restored.
+_REPORTED = ("made_anew", "missing", "gone", "damaged")
+
+
+def _inputs(folder: Place) -> list[list[str | float | None]]:
+    """Return the names, sizes and versions of the objects of a partition."""
+    return sorted([entry.name, entry.size, entry.tag or entry.modified] for entry in folder.entries())
+
+
+def _with_earlier(done: Restored, entry: Mapping[str, Any]) -> Restored:
+    """Return the result with what an earlier run has reported about a partition."""
+    for kind in _REPORTED:
+        getattr(done, kind).extend(entry[kind])
+    return replace(done, resumed=done.resumed + 1)
 
 
 def _partition(folder: Place, target: Path, done: Restored, on_error: OnError) -> Offsets:

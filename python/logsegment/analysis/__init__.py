@@ -1,1 +1,1 @@
-"""Questions about whole logs: search, diff, statistics, redaction, savings of v3, dictionaries."""
+"""Questions about whole logs: search, diff, statistics, redaction, savings of a proposed format, dictionaries."""

@@ -149,6 +149,10 @@ class Cluster:
             raise ValueError(f"there is no view {name!r}; there are {', '.join(VIEWS)}")
         return table
 
+    def partition_details(self) -> list[tuple[str, int, list[int], list[int], list[int]]]:
+        """Return topic, partition, last known ELR, adding and removing replicas of each partition."""
+        return self._state.partition_details()
+
     def plan(self) -> Plan:
         """Return what creates the topics, configurations, ACLs, quotas and offsets again. Nothing is sent to a cluster."""
         return plan_of({name: self.view(name).to_pylist() for name in VIEWS}, self.cluster_ids)

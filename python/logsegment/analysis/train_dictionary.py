@@ -6,17 +6,23 @@ records of batches, which is what that codec packs, and measured on batches that
 
 from __future__ import annotations
 
+import os
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 from logsegment._core import RecordSections
-from logsegment._options import EntryKeywords, ReadOptions
-from logsegment._storage import StorageOptions, reached_source
+from logsegment._errors import naming_file
+from logsegment._options import EntryKeywords, PartitionOptions, ReadOptions
+from logsegment._storage import Keys, StorageOptions
 from logsegment._text import count
+from logsegment.inputs.input_segment import InputSegment, opened
+from logsegment.inputs.observer import Observer
+from logsegment.inputs.sources import inputs_of
 from logsegment.plugins.entry import Plugin
+from logsegment.segment_files.discovery import Topics
 
 #: The codec that a dictionary is for.
 CLASS_NAME = "logsegment.plugins.ready:ZstdDictionary"
@@ -38,6 +44,11 @@ class TrainedDictionary:
         zstd_bytes: the same packed by zstd without a dictionary, each batch by itself.
         dictionary_bytes: the same packed with it.
     """
+
+    #: The least number of samples: when there are more than may be kept, every second one goes.
+    LEAST_SAMPLES: ClassVar[int] = 20
+    #: The least size that zstd makes.
+    LEAST_SIZE: ClassVar[int] = 256
 
     dictionary: bytes
     samples: int
@@ -62,12 +73,18 @@ class TrainedDictionary:
 
 
 def train_dictionary(
-    sources: Iterable[Any],
+    sources: Any,
     *,
     size: int | None = None,
     samples: int = 1000,
     level: int = 3,
+    topic: Topics = None,
+    partition: int | None = None,
+    replica: str | os.PathLike[str] | None = None,
+    decryption_keys: Keys | None = None,
     storage_options: StorageOptions | None = None,
+    layout: str | None = None,
+    observer: Observer | None = None,
     **options: Unpack[EntryKeywords],
 ) -> TrainedDictionary:
     """Make a zstd dictionary from segments. The same segments give the same dictionary.
@@ -76,11 +93,18 @@ def train_dictionary(
     Control batches, which nobody compresses, are left out.
 
     Args:
-        sources: each as in `decode`.
+        sources: files, partition directories, trees, patterns (`orders-*`) and URIs; a `Log` or `Segment`; buffers; binary file objects; or
+            a list of these. Of an iterator each item is such a source, and is read before the next one is asked for.
         size: bytes of the dictionary at most, 256 or more; None for 112,640 (zstd's own), or a tenth of the samples if that is less.
         samples: batches to keep at most, 20 or more; 64 MiB of them. Every fifth is only measured.
         level: of zstd, at which the dictionary is made and measured.
+        topic: read only the partitions of this topic, or of these.
+        partition: read only partitions of this number.
+        replica: which directory is read of a partition that is in several; see `Log`.
+        decryption_keys: see `Segment`.
         storage_options: options of the store of URIs; see `Log`.
+        layout: template of the names of objects in tiered storage; see `Log`.
+        observer: is called before each file; see `Observer`.
         options: options of entries; see `decode`.
 
     Returns:
@@ -106,13 +130,17 @@ def train_dictionary(
 
     Source: KIP-110 leaves room for dictionaries; `ZDICT_trainFromBuffer`.
     """
-    if samples < LEAST_SAMPLES or (size is not None and size < LEAST_SIZE):
-        raise ValueError(f"a dictionary needs {LEAST_SAMPLES} samples and {LEAST_SIZE} bytes at least, not {samples} and {size}")
-    kept, read = _Samples(samples), ReadOptions.of(EntryKeywords, options)
-    for source in sources:
-        for sections in RecordSections(reached_source(source, storage_options), read):
-            for records in sections:
-                kept.add(records)
+    least = TrainedDictionary.LEAST_SAMPLES, TrainedDictionary.LEAST_SIZE
+    if samples < least[0] or (size is not None and size < least[1]):
+        raise ValueError(f"a dictionary needs {least[0]} samples and {least[1]} bytes at least, not {samples} and {size}")
+    kept = _Samples(samples)
+    read = ReadOptions.of(EntryKeywords, options)
+    partitions = PartitionOptions(log_start_offset="ignore", replica=replica)
+    for source in sources if isinstance(sources, Iterator) else [sources]:
+        inputs = inputs_of(source, (storage_options, decryption_keys, layout), selection=(topic, partition), options=partitions)
+        inputs.observed(observer)
+        for segment in inputs.segments:
+            _add(kept, segment, read, observer or Observer())
     if len(kept.records) < LEAST_BATCHES:
         raise ValueError(f"a dictionary is made from {LEAST_BATCHES} batches at least, not from {count(len(kept.records), 'batch')}")
     return _trained(kept.records, size, level)
@@ -120,16 +148,21 @@ def train_dictionary(
 
 #: Batches without which nothing can be learnt and measured.
 LEAST_BATCHES = 10
-#: When there are more than may be kept, every second one goes.
-LEAST_SAMPLES = 2 * LEAST_BATCHES
-#: The least that zstd makes.
-LEAST_SIZE = 256
 #: Bytes that zstd wants for a dictionary of the least size: ten times as many.
-_LEAST_BYTES = 10 * LEAST_SIZE
+_LEAST_BYTES = 10 * TrainedDictionary.LEAST_SIZE
 #: Bytes of samples that are kept at most: training takes some seconds for so many.
 _MOST_BYTES = 64 << 20
 #: Bytes of one sample that are learnt from.
 _MOST_SAMPLE = 64 << 10
+
+
+def _add(kept: _Samples, segment: InputSegment, read: ReadOptions, observer: Observer) -> None:
+    """Add the records of the batches of a file."""
+    observer.begin(segment.name, segment.size)
+    with naming_file(segment.name), opened(segment, seen=observer.read if observer.wants_position else None) as source:
+        for sections in RecordSections(source, read):
+            for records in sections:
+                kept.add(records)
 
 
 class _Samples:
@@ -148,7 +181,7 @@ class _Samples:
             self.records.append(records)
             self._bytes += len(records)
         self._seen += 1
-        while len(self.records) > self._most or (self._bytes > _MOST_BYTES and len(self.records) >= LEAST_SAMPLES):
+        while len(self.records) > self._most or (self._bytes > _MOST_BYTES and len(self.records) >= TrainedDictionary.LEAST_SAMPLES):
             del self.records[1::2]
             self._bytes = sum(map(len, self.records))
             self._stride *= 2
@@ -164,7 +197,7 @@ def _trained(records: list[bytes], size: int | None, level: int) -> TrainedDicti
     # The trainer of the package zstandard 0.25 does not survive some samples of a few bytes.
     if total < _LEAST_BYTES:
         raise ValueError(f"a dictionary is made from {_LEAST_BYTES:,} bytes at least, not from {given}")
-    most = min(size, total) if size else max(LEAST_SIZE, min(SIZE, total // 10))
+    most = min(size, total) if size else max(TrainedDictionary.LEAST_SIZE, min(SIZE, total // 10))
     try:
         dictionary = zstandard.train_dictionary(most, samples, level=level).as_bytes()
     except zstandard.ZstdError as error:

@@ -10,13 +10,11 @@ from typing import Annotated, Any, Protocol
 
 import click
 
-from logsegment._core import ArrowBatch, RecordBatchError, RecordStream, batch_headers
-from logsegment._decode import batch_stream
+from logsegment import ArrowBatch, FileRead, read_batches
 from logsegment._options import OnError, ReadOptions, Unreadable
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit, worst
+from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit, input_errors, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import begun, segments_of
 from logsegment.cli.messages import Console, count, instant, say, show_json_lines
 from logsegment.cli.options import (
     Arrow,
@@ -33,10 +31,10 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.output.files import TableFile, pyarrow_for
 from logsegment.cli.output.findings import report
+from logsegment.cli.output.kafka_dump_log import AsTool, dump, ensure_alone
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import LogPaths
 from logsegment.cli.plugin_registries import code_after
-from logsegment.inputs.input_segment import InputSegment, in_range, opened
 
 
 class BatchSink(Protocol):
@@ -52,17 +50,24 @@ class BatchSink(Protocol):
     written: int
     invalid: int
 
-    def begin(self, name: str, stream: RecordStream) -> None:
+    def open(self, schema: Any) -> None:
+        """Start with the first file; the rows have this schema."""
+
+    def begin(self, name: str) -> None:
         """Start with the rows of this file."""
 
     def write(self, batch: ArrowBatch) -> None:
         """Take some rows."""
+
+    def end(self) -> None:
+        """End with the rows of this file, which may have none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchesArguments(LogPaths):
     """The arguments of `batches`."""
 
+    as_tool: AsTool = None
     is_json: Annotated[bool, VerbOption("Print JSON lines.", "--json")]
     iso: Iso
     arrow: Arrow
@@ -81,6 +86,7 @@ class BatchesArguments(LogPaths):
     epilog=examples(
         "logsegment batches orders-0",
         "logsegment batches --json --no-crc 00000000000000000000.log | jq .count",
+        "logsegment batches --as kafka-dump-log orders-0",
         "logsegment batches --parquet batches.parquet /var/lib/kafka/data",
     ),
 )
@@ -88,39 +94,57 @@ class BatchesArguments(LogPaths):
 @bind_args(BatchesArguments)
 def batches(options: BatchesArguments) -> int:
     """List one row for every batch of every PATH, without decompression."""
+    if options.as_tool is not None:
+        ensure_alone()
+        return dump(options, reading=options.reading, quiet=options.quiet, is_deep=False)
     output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
     ensure_iso_of_json(options.iso, options.is_json)
-    segments = in_range(segments_of(options, quiet=options.quiet), None, None)
-    begun(Progress(quiet=True, output=output.path if output.kind else None, overwrite=options.overwrite), segments)
     with ExitStack() as stack:
         lines = BatchLines(options.iso) if options.is_json else BatchText()
         sink: BatchSink = BatchTable(output, stack) if output.kind else lines
-        progress = begun(stack.enter_context(Progress(quiet=options.quiet, has_bar=sink.leaves_terminal)), segments)
-        how = {"check_crc": not options.no_crc, "on_error": options.on_error, "unreadable": options.unreadable} | options.reading
-        codes = [_write(segment, sink, progress, how, quiet=options.quiet) for segment in segments]
+        progress = stack.enter_context(BatchProgress(options, output, sink))
+        stack.enter_context(input_errors())
+        rows = read_batches(
+            options.sources,
+            check_crc=not options.no_crc,
+            on_error=options.on_error,
+            unreadable=options.unreadable,
+            observer=progress,
+            **options.selected,
+            **options.reading,
+        )
+        sink.open(rows.schema)
+        for batch in rows:
+            sink.write(batch)
     if output.kind and not options.quiet:
         say(f"wrote {count(sink.written, 'row')} to {output.path}")
-    _report_invalid(sink.invalid)
-    return code_after(options.reading, worst(FOUND if sink.invalid else CLEAN, *codes))
+    if sink.invalid:
+        say(f"{count(sink.invalid, 'batch')} with a wrong checksum")
+    return code_after(options.reading, worst(FOUND if sink.invalid else CLEAN, progress.code))
 
 
-def _write(segment: InputSegment, sink: BatchSink, progress: Progress, how: dict[str, Any], *, quiet: bool) -> int:
-    progress.begin(segment.name, segment.size)
-    with opened(segment) as source:
-        try:
-            with batch_stream(source, **how) as stream:
-                sink.begin(segment.name, stream)
-                for batch in stream:
-                    sink.write(batch)
-                    progress.read(stream.io_stats.bytes_read)
-        except RecordBatchError as error:
-            raise DamagedInput(segment.name, error) from None
-        return report(stream.findings, segment.name, progress, quiet=quiet)
+class BatchProgress(Progress):
+    """Names the file of the rows, and prints the findings of each file.
 
+    Attributes:
+        code: the exit code of the findings.
+    """
 
-def _report_invalid(invalid: int) -> None:
-    if invalid:
-        say(f"{count(invalid, 'batch')} with a wrong checksum")
+    def __init__(self, options: BatchesArguments, output: Output, sink: BatchSink) -> None:
+        path = output.path if output.kind else None
+        super().__init__(quiet=options.quiet, has_bar=sink.leaves_terminal, output=path, overwrite=options.overwrite)
+        self._sink = sink
+        self.code = CLEAN
+
+    def begin(self, path: str, size: int) -> None:
+        """Start with the rows of this file."""
+        super().begin(path, size)
+        self._sink.begin(path)
+
+    def done(self, path: str, result: FileRead) -> None:
+        """Print the findings of the file."""
+        self._sink.end()
+        self.code = worst(self.code, report(result.findings, path, self, quiet=self._is_quiet))
 
 
 Row = dict[str, Any]
@@ -136,15 +160,21 @@ class BatchLines:
         self._iso = iso
         self._constants: list[tuple[str, str]] = []
 
-    def begin(self, name: str, stream: RecordStream) -> None:
+    def open(self, schema: Any) -> None:
+        """Do nothing: lines have no head."""
+
+    def begin(self, name: str) -> None:
         """Start with the rows of this file."""
         self._constants = [("file", name)]
 
     def write(self, batch: ArrowBatch) -> None:
         """Write some rows."""
-        self.invalid += sum(header.is_valid is False for header in batch_headers(batch))
+        self.invalid += sum(row["isValid"] is False for row in batch.select(("isValid",)).to_pylist())
         self.written += batch.num_rows
         show_json_lines(batch.to_jsonl(constants=self._constants, iso=self._iso))
+
+    def end(self) -> None:
+        """Do nothing: lines have no end."""
 
 
 class BatchTable:
@@ -156,15 +186,18 @@ class BatchTable:
         self.written = 0
         self.invalid = 0
         self._pa = pyarrow_for(output)
-        self._table = TableFile(output, stack)
+        self._output, self._stack = output, stack
         self._name = ""
 
-    def begin(self, name: str, stream: RecordStream) -> None:
+    def open(self, schema: Any) -> None:
+        """Open the file."""
+        self._schema = self._pa.schema([self._pa.field("file", self._pa.string()), *self._pa.schema(schema)])
+        self._table = TableFile(self._output, self._stack)
+        self._table.begin(self._schema)
+
+    def begin(self, name: str) -> None:
         """Start with the rows of this file."""
         self._name = name
-        fields = [self._pa.field("file", self._pa.string()), *self._pa.schema(stream.schema)]
-        self._schema = self._pa.schema(fields)
-        self._table.begin(self._schema)
 
     def write(self, batch: ArrowBatch) -> None:
         """Write some rows."""
@@ -173,6 +206,9 @@ class BatchTable:
         self._table.write(self._pa.record_batch([names, *rows.columns], schema=self._schema))
         self.invalid += self._pa.compute.sum(self._pa.compute.invert(rows["isValid"])).as_py() or 0
         self.written += rows.num_rows
+
+    def end(self) -> None:
+        """Do nothing: the next rows follow."""
 
 
 class BatchText:
@@ -183,21 +219,32 @@ class BatchText:
     def __init__(self) -> None:
         self.written = 0
         self.invalid = 0
+        self._name: str | None = None
         self._paper = Console()
 
-    def begin(self, name: str, stream: RecordStream) -> None:
-        """Start with the rows of this file."""
-        self._paper.line(name, "bold")
-        self._paper.line("  ".join(_cell(title, width) for title, width, _ in COLUMNS).rstrip(), "dim")
+    def open(self, schema: Any) -> None:
+        """Do nothing: each file has a head."""
+
+    def begin(self, name: str) -> None:
+        """Start with the rows of this file. Its head is written when the file is known to be a log."""
+        self._name = name
 
     def write(self, batch: ArrowBatch) -> None:
         """Write some rows."""
+        self.end()
         for row in batch.to_pylist():
             is_invalid = row["isValid"] is False
             self.invalid += is_invalid
             text = "  ".join(_cell(value(row), width) for _, width, value in COLUMNS).rstrip()
             self._paper.line(text, "red" if is_invalid else None)
         self.written += batch.num_rows
+
+    def end(self) -> None:
+        """Write the head of a file, unless it was written."""
+        if self._name is not None:
+            self._paper.line(self._name, "bold")
+            self._paper.line("  ".join(_cell(title, width) for title, width, _ in COLUMNS).rstrip(), "dim")
+            self._name = None
 
 
 def _cell(text: object, width: int) -> str:
@@ -222,7 +269,7 @@ def _flags(row: Row) -> str:
     flags += ["control"] if row["isControl"] else []
     flags += ["LogAppendTime"] if row["timestampType"] == "LogAppendTime" else []
     # No broker wrote it: whoever reads the table should not have to know the switch that let it through.
-    flags += ["EXPERIMENTAL v3"] if row["magic"] == 3 else []
+    flags += ["EXPERIMENTAL"] if row["magic"] == 3 else []
     return " ".join(flags)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -16,9 +17,10 @@ from logsegment.analysis.cluster import cluster as read
 from logsegment.cli.arguments import Argument, VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.messages import Console, count, instant, say, show, show_json, with_iso_times
+from logsegment.cli.messages import Console, count, instant, printable, say, show, show_json, with_iso_times
 from logsegment.cli.options import Arrow, FailOn, Iso, Overwrite, Parquet, Quiet, bind_args, ensure_iso_of_json, examples, output_of
 from logsegment.cli.output.files import TableFile, pyarrow_for
+from logsegment.cli.output.kafka_topics import topic_lines
 from logsegment.cli.paths import store_arguments
 
 PlanFormat: TypeAlias = Literal["json", "sh"]
@@ -42,6 +44,10 @@ class ClusterArguments:
 
     paths: Annotated[tuple[str, ...], Argument("DIR...", click.Path(), is_many=True, is_optional=True, change=_ensure_paths)]
     view: Annotated[View | None, VerbOption("Show this table.", "--view", default="a summary; with --json all tables")] = None
+    as_tool: Annotated[
+        Literal["kafka-topics"] | None,
+        VerbOption("Print what this tool of Kafka prints with --describe.", "--as", default="a form of its own"),
+    ] = None
     is_plan: Annotated[bool, VerbOption("Print what creates topics, configurations, ACLs, quotas and offsets again.", "--plan")]
     plan_format: Annotated[
         PlanFormat | None, VerbOption("Print the plan as JSON, or as commands of Kafka's tools.", "--format", default="json")
@@ -61,6 +67,8 @@ class ClusterArguments:
             raise click.UsageError("--format is about --plan, which is not given")
         if self.is_plan and (self.view is not None or self.arrow or self.parquet):
             raise click.UsageError("--plan prints a document: --view, --arrow and --parquet do not belong to it")
+        if self.as_tool is not None and (self.is_plan or self.view is not None or self.is_json or self.arrow or self.parquet):
+            raise click.UsageError("--as prints lines of its own: --plan, --view, --json, --arrow and --parquet do not belong to it")
         if (self.arrow or self.parquet) and self.view is None:
             raise click.UsageError("--arrow and --parquet need --view: a file has one table")
 
@@ -71,6 +79,7 @@ class ClusterArguments:
     epilog=examples(
         "logsegment cluster /var/lib/kafka/data",
         "logsegment cluster --view lag broker-1 broker-2 broker-3",
+        "logsegment cluster --as kafka-topics backup",
         "logsegment cluster --json backup | jq .findings",
         "logsegment cluster --plan --format sh backup > plan.sh",
     ),
@@ -92,6 +101,9 @@ def cluster(options: ClusterArguments) -> int:
     if options.is_plan:
         plan = found.plan()
         show_lines(plan.to_sh()) if options.plan_format == "sh" else show_json(plan.to_dict())
+    elif options.as_tool is not None:
+        for line in topic_lines(found):
+            show_tabs(line)
     elif output.kind is not None and options.view is not None:
         pyarrow_for(output)
         with ExitStack() as stack:
@@ -112,6 +124,11 @@ def show_lines(text: str) -> None:
     """Write lines of text to stdout."""
     for line in text.splitlines():
         show(line)
+
+
+def show_tabs(line: str) -> None:
+    """Write a line whose fields are separated by tabs."""
+    sys.stdout.write("\t".join(map(printable, line.split("\t"))) + "\n")
 
 
 def summary(found: Cluster) -> None:

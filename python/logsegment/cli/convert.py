@@ -19,7 +19,7 @@ from logsegment.cli.exit_codes import CLEAN, LOST, handle_exit, input_errors
 from logsegment.cli.help import Verb
 from logsegment.cli.messages import count, say
 from logsegment.cli.number_types import whole
-from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
+from logsegment.cli.options import Overwrite, Quiet, Reading, Resume, bind_args, examples
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, PartitionPaths
@@ -37,6 +37,7 @@ class ConvertArguments(PartitionPaths):
 
     output: Annotated[str, VerbOption("Write a new file (- is stdout), or for directories a new directory.", "-o --output PATH")]
     overwrite: Overwrite
+    resume: Resume
     to: Annotated[Target | None, VerbOption("Write this format.", "--to", default="v2")]
     metadata_first: Annotated[bool, VerbOption("With --to v3, write the metadata of all records before the payloads.", "--metadata-first")]
     compression: Annotated[
@@ -91,11 +92,14 @@ def convert(options: ConvertArguments) -> int:
             allow_loss=options.allow_loss,
             out=sys.stdout.buffer if options.output == STDIN else options.output,
             overwrite=options.overwrite,
+            resume=options.resume,
             observer=progress,
             base_position=options.base_position,
             **options.selected,
             **options.reading,
         )
+    if done.resumed:
+        say(f"{count(done.resumed, 'partition')} finished by an earlier run")
     if options.output != STDIN and not options.quiet:
         sizes = "" if done.input_bytes is None else f": {done.input_bytes:,} bytes before, {done.output_bytes:,} bytes after"
         left = f"; {count(done.below_log_start, 'record')} below the log start offset left out" if done.below_log_start else ""

@@ -171,7 +171,7 @@ def input_errors(
     except ReplicaError as error:
         raise click.UsageError(replica_text(error)) from None
     except (TypeError, ValueError) as mistake:
-        raise click.UsageError(_with_flags(str(mistake))) from None
+        raise click.UsageError(with_flags(str(mistake))) from None
 
 
 def replica_text(error: ReplicaError) -> str:
@@ -181,15 +181,20 @@ def replica_text(error: ReplicaError) -> str:
     return f'{error.problem}; choose one with --replica ("longest", "first" or the path of a directory)'
 
 
-#: The name of an argument of a function in the text of its error.
-_ARGUMENT = re.compile(r"^[a-z]+(?=:| must| needs| cannot)|\b[a-z]+(?:_[a-z]+)+\b")
+#: The name of an argument of a function in the text of its error, alone or with a value.
+_ARGUMENT = re.compile(r"^([a-z]+)(?=:| must| needs| cannot)|\b([a-z]+(?:_[a-z]+)+)\b|\b([a-z_]+)=\"(\w+)\"")
 
 
-def _with_flags(text: str) -> str:
+def with_flags(text: str) -> str:
     """Return the text of an error with the options of the verb in place of the arguments of its function."""
     context = click.get_current_context(silent=True)
     flags = {param.name: max(param.opts, key=len) for param in context.command.params if isinstance(param, click.Option)} if context else {}
-    return _ARGUMENT.sub(lambda match: flags.get(match[0], match[0]), text)
+
+    def flagged(match: re.Match[str]) -> str:
+        flag = flags.get(match[1] or match[2] or match[3])
+        return match[0] if flag is None else f"{flag} {match[4]}" if match[4] else flag
+
+    return _ARGUMENT.sub(flagged, text)
 
 
 def words_of(error: Exception) -> str:

@@ -2,47 +2,31 @@
 
 from __future__ import annotations
 
-import math
+import inspect
 import sys
-import time
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from itertools import groupby
+from dataclasses import dataclass
 from typing import Annotated
 
 import click
 
-from logsegment._core import Finding, FoundSegments, RecordBatchError, ReplicaChoice, SegmentFile, SegmentKeyError
-from logsegment._decode import decoded
-from logsegment._options import OnError, PartitionOptions, ReadOptions, Unreadable
-from logsegment._places import directory_of, here, is_stored, redacted_uri
-from logsegment._storage import reached
+from logsegment import FileRead
+from logsegment import follow as follow_logs
+from logsegment._options import OnError, ReadOptions, Unreadable
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, UNREADABLE, DamagedInput, handle_exit, input_errors, words_of, worst
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, handle_exit, input_errors, with_flags, words_of, worst
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import ensure_segments
 from logsegment.cli.messages import say
-from logsegment.cli.notes import show_note, show_notes
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import Iso, IsRedacted, Quiet, Reading, RedactKey, bind_args, examples, redactor_of
 from logsegment.cli.output.findings import report
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.records import JsonBytes, JsonForm, JsonLines, RowFilter, ensure_topics, json_columns, say_others
+from logsegment.cli.output.records import JsonBytes, JsonForm, JsonLines, json_columns
 from logsegment.cli.paths import STDIN, PartitionPaths
 from logsegment.cli.redaction import Redactor
-from logsegment.cli.values import ValueArguments, typed, unknown_schemas
-from logsegment.inputs.input_segment import input_of
-from logsegment.partition.follow import Follower, Piece
-from logsegment.segment_files.discovery import found_in, is_gap, is_taken
+from logsegment.cli.values import ValueArguments, ensure_columns, unknown_schemas, value_arguments
 
-#: Seconds between two looks: at files of this machine, and at a store, which is asked for a listing.
-INTERVAL = 0.5
-STORE_INTERVAL = 10.0
-BETWEEN = f"Look for new records every SECONDS; {INTERVAL} by default, {STORE_INTERVAL:g} if a PATH is in a store."
-
-#: Seconds for which what is gone may come back.
-WAIT = 10.0
+BETWEEN = "Look for new records every SECONDS; 0.5 by default, 10 if a PATH is in a store."
 WAITING = "Wait this long for a file or directory that is gone or cut, and go on if it comes back unchanged."
 
 
@@ -60,7 +44,9 @@ class FollowArguments(PartitionPaths):
         float | None,
         VerbOption("Exit after this many seconds without a new record.", "--idle-exit SECONDS", kind=click.FloatRange(min=0)),
     ]
-    wait: Annotated[float, VerbOption(WAITING, "--wait SECONDS", kind=click.FloatRange(min=0))] = WAIT
+    wait: Annotated[float, VerbOption(WAITING, "--wait SECONDS", kind=click.FloatRange(min=0))] = (
+        inspect.signature(follow_logs).parameters["wait"].default
+    )
     iso: Iso
     is_redacted: IsRedacted
     redact_key: RedactKey
@@ -70,146 +56,41 @@ class FollowArguments(PartitionPaths):
     quiet: Quiet
 
 
-@dataclass
-class Following:
-    """The followed logs, and the form of the output.
+class FollowProgress(Progress):
+    """Prints the findings and the changes of followed logs, the same text once.
 
     Attributes:
         code: exit code, as far as it is known.
-        replicas: the directory that is followed of each partition.
     """
 
-    options: FollowArguments
-    sink: JsonLines
-    redactor: Redactor | None = None
-    typed: ReadOptions = field(default_factory=ReadOptions)
-    code: int = CLEAN
-    followers: dict[str, Follower] = field(default_factory=dict)
-    replicas: ReplicaChoice = field(default_factory=lambda: ReplicaChoice(PartitionOptions()))
-    uploaded: set[str] = field(default_factory=set)
-    #: Paths that are gone, and since when by the clock.
-    gone: dict[str, tuple[float, FileNotFoundError]] = field(default_factory=dict)
-    reported: set[str] = field(default_factory=set)
+    def __init__(self, *, quiet: bool, redactor: Redactor | None = None) -> None:
+        super().__init__(quiet=quiet, has_bar=False)
+        self._redactor = redactor
+        self._reported: set[str] = set()
+        self.code = CLEAN
 
-    def look(self, paths: Sequence[str]) -> bool:
-        """Write what is new; true when there was something."""
-        is_first = not self.followers
-        # A partition that comes later is new from its first record on.
-        start = self.options.offset if is_first else self.options.offset or 0
-        found = [self._look_at(path, start) for path in paths]
-        return any(found)
+    def changed(self, path: str, text: str) -> None:
+        """Print the change."""
+        if not self._is_quiet:
+            say(f"{path}: {text}")
 
-    def _look_at(self, path: str, start: int | None) -> bool:
-        try:
-            files, left_out = found_in(path, has_patterns=False, options=None)
-        except FileNotFoundError as error:
-            # Retention may leave nothing of what was uploaded until the next segment comes.
-            if path not in self.uploaded:
-                since, _ = self.gone.setdefault(path, (time.monotonic(), error))
-                if time.monotonic() - since >= self.options.wait:
-                    raise
-            return False
-        self.gone.pop(path, None)
-        try:
-            chosen = FoundSegments(files).of_partition(self.options.topic, self.options.partition)
-        except ValueError:
-            # The partition is in another path, or comes later.
-            return False
-        with input_errors():
-            chosen = self.replicas.of(chosen)
-        self.uploaded |= {path} if any(is_stored(file.path) for file in files) else set()
-        if not any(is_stored(file.path) for file in files):
-            # In a store the checkpoint would cost a request with each look, and uploads begin where the log begins.
-            chosen, findings = FoundSegments(chosen).with_log_starts(PartitionOptions(log_start_offset=self.options.log_start_offset))
-            show_notes([finding for finding in findings if finding.path not in self.reported], quiet=self.options.quiet)
-            self.reported.update(finding.path for finding in findings)
-        found = [self._look(directory, segments, start, left_out) for directory, segments in by_partition(path, chosen)]
-        return any(found)
+    def failed(self, path: str, error: Exception) -> bool:
+        """Print the error of an upload whose key is missing, and go on."""
+        self._say_once(words_of(error))
+        self.code = UNREADABLE
+        return True
 
-    def _look(self, directory: str, segments: Sequence[SegmentFile], start: int | None, left_out: Sequence[Finding]) -> bool:
-        ensure_topics(self.sink.columns, [(directory, segments[0].topic)], control=self.options.control)
-        if directory not in self.followers:
-            ensure_segments([input_of(segment) for segment in segments if not segment.is_listed], self.options.reading)
-        follower = self.followers.setdefault(directory, Follower(start, self._read(segments[0]), self.options.wait))
-        self._note_swaps(left_out)
-        self._report_gaps([finding for finding in left_out if directory_of(finding.path) == redacted_uri(segments[0].directory)], follower)
-        found = False
-        try:
-            for look in follower.look(segments):
-                found |= self._report(directory, look)
-        except RecordBatchError as error:
-            raise self._damaged(directory, error) from None
-        except FileNotFoundError:
-            return found  # renamed or deleted since it was listed; the next look lists it again
-        except SegmentKeyError as error:
-            if self.options.on_error == "raise":
-                raise
-            self._report(directory, error)
-        return found
-
-    def _read(self, segment: SegmentFile) -> ReadOptions:
-        """Return the options of the reads of a segment's partition."""
-        return replace(
-            self.typed,
-            on_error=self.options.on_error,
-            unreadable=self.options.unreadable,
-            control=self.options.control,
-            topic=segment.topic,
-            partition=segment.partition,
-            **self.options.reading,
-        )
-
-    def _note_swaps(self, left_out: Sequence[Finding]) -> None:
-        """Say once which files of completed swaps are read."""
-        new = [finding for finding in left_out if is_taken(finding) and finding.path not in self.reported]
-        if not self.options.quiet:
-            for finding in new:
-                show_note(finding)
-        self.reported.update(finding.path for finding in new)
-
-    def _report_gaps(self, left_out: Sequence[Finding], follower: Follower) -> None:
-        """Say once of each upload that is not read what will be missing among what is shown."""
-        if follower.next_offset is not None:
-            new = [finding for finding in left_out if finding.path not in self.reported and is_gap(finding, follower.next_offset)]
-            for finding in new:
-                show_note(finding)
-            self.reported.update(finding.path for finding in new)
+    def done(self, path: str, result: FileRead) -> None:
+        """Print the findings of a part of a file."""
+        if (unknown := result.stream.unknown_schemas) and not self._is_quiet:
+            self._say_once(f"values of {result.topic or path} were not decoded: no schema for {unknown_schemas(unknown)}")
+        found = report(result.findings, path, self, quiet=self._is_quiet, redactor=self._redactor)
+        self.code = worst(self.code, found)
 
     def _say_once(self, text: str) -> None:
-        if text not in self.reported:
+        if text not in self._reported:
             say(text)
-        self.reported.add(text)
-
-    def _report(self, directory: str, look: Piece | str | SegmentKeyError) -> bool:
-        if isinstance(look, Piece):
-            self._write(look)
-            return True
-        if isinstance(look, SegmentKeyError):
-            self._say_once(words_of(look))
-            self.code = UNREADABLE
-            return False
-        if not self.options.quiet:
-            say(f"{directory}: {look}")
-        return False
-
-    def _damaged(self, name: str, error: RecordBatchError) -> DamagedInput:
-        return DamagedInput(error.path or redacted_uri(name), error, redactor=self.redactor)
-
-    def _write(self, piece: Piece) -> None:
-        stream = decoded(*piece.part)
-        try:
-            with stream:
-                self.sink.write(stream, lambda: None)
-        except RecordBatchError as error:
-            raise self._damaged(piece.segment.path, error) from None
-        finally:
-            sys.stdout.buffer.flush()
-        if (unknown := stream.unknown_schemas) and not self.options.quiet:
-            topic = piece.segment.topic or redacted_uri(piece.segment.path)
-            self._say_once(f"values of {topic} were not decoded: no schema for {unknown_schemas(unknown)}")
-        own = [finding for finding in stream.findings if piece.known is None or finding.position <= piece.known]
-        found = report(own, redacted_uri(piece.segment.path), Progress(quiet=True), quiet=self.options.quiet, redactor=self.redactor)
-        self.code = worst(self.code, found)
+        self._reported.add(text)
 
 
 @click.command(
@@ -234,47 +115,32 @@ def follow(options: FollowArguments) -> int:
     """
     if STDIN in options.paths:
         raise click.UsageError(f"{STDIN}: a pipe does not grow; `logsegment cat` reads it")
-    access = options.store.storage_options, options.store.decryption_keys, options.store.layout
-    paths = FoundSegments.expanded([reached(path, *access) for path in options.paths])
-    listed, _ = found_in(paths, has_patterns=False, options=None)
-    try:
-        listed = FoundSegments(listed).of_partition(options.topic, options.partition)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    replicas = ReplicaChoice(PartitionOptions(replica=options.replica))
-    with input_errors():
-        listed = replicas.of(listed)
-    chosen = json_columns(options.columns, options.decoding, control=options.control)
-    ensure_topics(chosen, ((segment.path, segment.topic) for segment in listed), control=options.control)
-    say_others(chosen, (segment.topic for segment in listed), control=options.control, quiet=options.quiet)
+    columns = json_columns(options.columns, options.decoding, control=options.control)
+    ensure_columns(options.decoding, columns)
     redactor = redactor_of(options.is_redacted, options.redact_key, quiet=options.quiet)
     if redactor and options.form:
         raise click.UsageError("--bytes and --redact cannot be combined: redacted records have no bytes")
-    sink = JsonLines(chosen, RowFilter(None, None, None, None), JsonForm(options.form or "auto", options.iso), 1, redactor)
-    places = [(segment.topic, segment.source()) for segment in listed]
-    following = Following(options, sink, redactor, typed(options, sink.columns, places), replicas=replicas)
-    usual = STORE_INTERVAL if any(here(path) is None for path in paths) else INTERVAL
-    with suppress(KeyboardInterrupt):
-        _until_idle(following, paths, options.interval or usual, options.idle_exit)
-    return following.code
-
-
-def _until_idle(following: Following, paths: Sequence[str], interval: float, idle_exit: float | None) -> None:
-    since = time.monotonic()
-    while True:
-        if following.look(paths):
-            since = time.monotonic()
-        left = math.inf if idle_exit is None else since + idle_exit - time.monotonic()
-        if left <= 0:
-            for _, error in following.gone.values():
-                raise error
-            return
-        time.sleep(min(interval, left))
-
-
-def by_partition(path: str, files: Sequence[SegmentFile]) -> Iterator[tuple[str, list[SegmentFile]]]:
-    """Yield the partitions of a path with their segments; a file that is named is a partition of its own."""
-    for directory, group in groupby(files, key=lambda segment: segment.directory):
-        segments = list(group)
-        is_named = len(segments) == 1 and segments[0].path == path
-        yield (path if is_named else directory), segments
+    sink = JsonLines(columns, JsonForm(options.form or "auto", options.iso), 1, redactor)
+    progress = FollowProgress(quiet=options.quiet, redactor=redactor)
+    with suppress(KeyboardInterrupt), input_errors(redactor=redactor):
+        records = follow_logs(
+            options.paths,
+            columns=sink.columns,
+            offset=options.offset,
+            interval=options.interval,
+            idle_exit=options.idle_exit,
+            wait=options.wait,
+            control=options.control,
+            on_error=options.on_error,
+            unreadable=options.unreadable,
+            observer=progress,
+            **value_arguments(options),
+            **options.selected,
+            **options.reading,
+        )
+        for note in () if options.quiet else records.notes:
+            say(with_flags(note))
+        for batch in records:
+            sink.write([batch])
+            sys.stdout.buffer.flush()
+    return progress.code

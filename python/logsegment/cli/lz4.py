@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import click
 
-from logsegment._core import Limits, Lz4Rewriter, RecordBatchError
-from logsegment._lz4 import Lz4Frames, check_lz4
+from logsegment import Limits, Lz4Frames, break_lz4, check_lz4, fix_lz4
 from logsegment._options import EntryOptions
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, handle_exit
+from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit, input_errors
 from logsegment.cli.help import VerbGroup
-from logsegment.cli.inputs import begun, segments_of
 from logsegment.cli.messages import Console, count, say
 from logsegment.cli.options import Overwrite, Quiet, bind_args, examples
-from logsegment.cli.output.files import whole_file
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.paths import LogPath, LogPaths
-from logsegment.inputs.input_segment import InputSegment, opened
+from logsegment.cli.paths import STDIN, LogPath, LogPaths
 
 #: At damage: a new checksum would hide it.
 ADVICE = "damaged segments are not rewritten; `logsegment verify` reports the damage"
@@ -80,18 +75,22 @@ def check(options: CheckArguments) -> int:
 
     Exit with 1 if a reader rejects a frame: magic 0 needs "broken" (Kafka 0.8.2 and 0.9), magic 1 and 2 need "correct".
     """
-    segments = segments_of(options, quiet=options.quiet)
-    paper = Console()
-    is_good = True
-    with begun(Progress(quiet=options.quiet), segments) as progress:
-        for segment in segments:
-            progress.begin(segment.name, segment.size)
-            with opened(segment, seen=progress.read if progress.wants_position else None) as source:
-                frames = _survey(segment, source, options.limits)
-            is_good &= all(row.ok for row in frames)
-            with progress.aside():
-                _write(segment, frames, paper, quiet=options.quiet)
-    return CLEAN if is_good else FOUND
+    with CheckProgress(quiet=options.quiet) as progress, input_errors(ADVICE):
+        frames = check_lz4(options.sources, limits=options.limits, observer=progress, **options.selected)
+    return CLEAN if all(row.ok for row in frames) else FOUND
+
+
+class CheckProgress(Progress):
+    """Prints the frames of each file."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__(quiet=quiet)
+        self._paper = Console()
+
+    def done(self, path: str, frames: list[Lz4Frames]) -> None:
+        """Print the frames, unless readers accept all of them and --quiet is given."""
+        with self.aside():
+            _write(path, frames, self._paper, quiet=self._is_quiet)
 
 
 @lz4.command(short_help="Write a copy with correct checksums, or with those that brokers expect.")
@@ -102,7 +101,7 @@ def fix(options: FixArguments) -> int:
 
     FILE appears when it is complete. PATH is never changed.
     """
-    return _rewrite(options, options.form)
+    return _rewrite(options, fix_lz4, form=options.form)
 
 
 @lz4.command(name="break", short_help="Write a copy for Kafka 0.8.2 and 0.9.")
@@ -113,25 +112,18 @@ def break_(options: BreakArguments) -> int:
 
     These clients read magic 0 only. FILE appears when it is complete. PATH is never changed.
     """
-    return _rewrite(options, "broken")
+    return _rewrite(options, break_lz4)
 
 
-def _survey(segment: InputSegment, source: Any, limits: Limits | None) -> list[Lz4Frames]:
-    try:
-        return check_lz4(source, limits=limits)
-    except RecordBatchError as error:
-        raise DamagedInput(segment.name, error, ADVICE) from error
-
-
-def _write(segment: InputSegment, frames: list[Lz4Frames], paper: Console, *, quiet: bool) -> None:
+def _write(name: str, frames: list[Lz4Frames], paper: Console, *, quiet: bool) -> None:
     if quiet and all(row.ok for row in frames):
         return
     if not frames:
-        paper.line(f"{segment.name}: no LZ4 frames")
+        paper.line(f"{name}: no LZ4 frames")
         return
     total = sum(row.count for row in frames)
     verdict = "readable" if all(row.ok for row in frames) else "REJECTED by readers"
-    paper.line(f"{segment.name}: {count(total, 'LZ4 frame')}, {verdict}")
+    paper.line(f"{name}: {count(total, 'LZ4 frame')}, {verdict}")
     titles = ("magic", "checksum", "frames", "first at byte", "what")
     paper.table(titles, [(str(row.magic), row.form, f"{row.count:,}", f"{row.position:,}", _words(row)) for row in frames])
 
@@ -143,36 +135,25 @@ def _words(row: Lz4Frames) -> str:
     return f"rejected by {readers}; `logsegment lz4 fix --form magic` rewrites it"
 
 
-def _rewrite(options: BreakArguments, form: str) -> int:
-    output = options.output
-    segments = segments_of(options, quiet=options.quiet)
-    if len(segments) > 1:
-        raise click.UsageError("PATH must be one segment; a directory of several is not rewritten")
-    segment = segments[0]
-    if output == "-":
-        with opened(segment) as source:
-            _pour(_pieces(segment, source, form, options.limits), sys.stdout.buffer)
-        return CLEAN
-    with begun(Progress(quiet=options.quiet, output=output, overwrite=options.overwrite), segments) as progress:
-        progress.begin(segment.name, segment.size)
-        seen = progress.read if progress.wants_position else None
-        with opened(segment, seen=seen) as source, whole_file(output, options.overwrite) as file:
-            written = _pour(_pieces(segment, source, form, options.limits), file)
-    if not options.quiet:
-        say(f"{output}: {count(written, 'byte')}")
+def _rewrite(options: BreakArguments, function: Any, **form: str) -> int:
+    is_piped = options.output == STDIN
+    progress = FrameProgress(options, None if is_piped else options.output)
+    with progress, input_errors(ADVICE):
+        out = sys.stdout.buffer if is_piped else options.output
+        function(
+            options.sources, limits=options.limits, out=out, overwrite=options.overwrite, observer=progress, **form, **options.selected
+        )
     return CLEAN
 
 
-def _pieces(segment: InputSegment, source: Any, form: str, limits: Limits | None) -> Iterator[bytes]:
-    try:
-        yield from Lz4Rewriter(source, form, limits, False)
-    except RecordBatchError as error:
-        raise DamagedInput(segment.name, error, ADVICE) from error
+class FrameProgress(Progress):
+    """Prints how much was written."""
 
+    def __init__(self, options: BreakArguments, output: str | None) -> None:
+        super().__init__(quiet=options.quiet, has_bar=output is not None, output=output, overwrite=options.overwrite)
 
-def _pour(pieces: Iterable[bytes], file: Any) -> int:
-    written = 0
-    for piece in pieces:
-        file.write(piece)
-        written += len(piece)
-    return written
+    def done(self, path: str, written: int) -> None:
+        """Print the size of the output."""
+        if self._output is not None and not self._is_quiet:
+            with self.aside():
+                say(f"{self._output}: {count(written, 'byte')}")

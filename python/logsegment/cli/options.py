@@ -30,6 +30,9 @@ Now: TypeAlias = Annotated[
     int | None,
     VerbOption("Count relative times such as -2h from TIME.", "--now", default="now", kind=InstantType(), is_eager=True),
 ]
+Resume: TypeAlias = Annotated[
+    bool, VerbOption("Keep finished partitions at an interruption, and take those of an earlier run with the same options.", "--resume")
+]
 Overwrite: TypeAlias = Annotated[bool, VerbOption("Replace an existing output file.", "--overwrite")]
 Arrow: TypeAlias = Annotated[
     str | None, VerbOption("Write an Arrow IPC file (needs pyarrow).", "--arrow FILE", kind=click.Path(dir_okay=False))

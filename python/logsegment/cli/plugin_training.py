@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Generator
-from contextlib import closing, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
-from logsegment._core import RecordBatchError, SegmentKeyError
-from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
+from logsegment import TrainedDictionary, train_dictionary
 from logsegment.cli.arguments import VerbOption
-from logsegment.cli.exit_codes import CLEAN, DamagedInput, handle_exit
+from logsegment.cli.exit_codes import CLEAN, handle_exit, input_errors
 from logsegment.cli.help import Verb
-from logsegment.cli.inputs import begun, segments_of
 from logsegment.cli.messages import Console, count, say
 from logsegment.cli.number_types import whole
 from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
@@ -24,7 +21,6 @@ from logsegment.cli.output.files import whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, ReplicaPaths
 from logsegment.cli.plugin_registries import reported_rules
-from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.plugins import Catalog, Plugin
 from logsegment.plugins.rules import registration
 
@@ -41,9 +37,11 @@ class TrainArguments(ReplicaPaths):
     overwrite: Overwrite
     size: Annotated[
         int | None,
-        VerbOption("Limit the size.", "--size BYTES", default="112640, or a tenth of the samples", kind=whole(LEAST_SIZE)),
+        VerbOption(
+            "Limit the size.", "--size BYTES", default="112640, or a tenth of the samples", kind=whole(TrainedDictionary.LEAST_SIZE)
+        ),
     ]
-    samples: Annotated[int, VerbOption("Sample N batches.", "--samples N", kind=whole(LEAST_SAMPLES))] = 1000
+    samples: Annotated[int, VerbOption("Sample N batches.", "--samples N", kind=whole(TrainedDictionary.LEAST_SAMPLES))] = 1000
     level: Annotated[int, VerbOption("Compress samples at this level of zstd.", "--level", kind=click.IntRange(-100, 22))] = 3
     alias: Annotated[str | None, VerbOption("Write a list for `plugins register` instead, with a plugin of this alias.", "--alias")]
     java_class: Annotated[str | None, VerbOption("Name the plugin's class in brokers and Java clients.", "--java-class CLASS")]
@@ -69,16 +67,22 @@ def train_(options: TrainArguments) -> int:
     FILE is the dictionary, or with --alias a list for `logsegment plugins register`. FILE appears when it is complete. The same input
     makes the same dictionary. The exit code is 1 if a batch is invalid, or the alias breaks a rule.
     """
-    segments = segments_of(options, quiet=options.quiet)
-    _ensure_output(options.output, segments, options.overwrite, is_text=options.alias is not None)
+    if options.output == STDIN and options.alias is None and sys.stdout.isatty():
+        raise click.UsageError("standard output is a terminal, and a dictionary is binary; write to a file or a pipe")
+    _ensure_plugin(options.alias, options.java_class)
+    target = None if options.output == STDIN else options.output
     try:
-        _ensure_plugin(options.alias, options.java_class)
-        trained = _trained(segments, options)
-        content = trained.dictionary if options.alias is None else _listed(trained, options.alias, str(options.java_class))
-    except SegmentKeyError:
-        raise
-    except ValueError as mistake:
-        raise click.UsageError(str(mistake)) from None
+        with Progress(quiet=options.quiet, output=target, overwrite=options.overwrite) as progress, input_errors(ADVICE):
+            trained = train_dictionary(
+                options.sources,
+                size=options.size,
+                samples=options.samples,
+                level=options.level,
+                observer=progress,
+                **options.selected,
+                **options.reading,
+            )
+            content = trained.dictionary if options.alias is None else _listed(trained, options.alias, str(options.java_class))
     except ModuleNotFoundError as missing:
         if missing.name != "zstandard":
             raise
@@ -89,19 +93,12 @@ def train_(options: TrainArguments) -> int:
     return CLEAN
 
 
-def _ensure_output(output: str, segments: list[InputSegment], overwrite: bool, *, is_text: bool) -> None:
-    if output != STDIN:
-        begun(Progress(quiet=True, output=output, overwrite=overwrite), segments)
-    elif sys.stdout.isatty() and not is_text:
-        raise click.UsageError("standard output is a terminal, and a dictionary is binary; write to a file or a pipe")
-
-
 def _ensure_plugin(alias: str | None, java_class: str | None) -> None:
     """Refuse before it is trained what `plugins register` would refuse of any registry."""
     if (alias is None) != (java_class is None):
         raise click.UsageError("--alias and --java-class must be given together: brokers need a Java class (S-P13)")
     if alias is not None and java_class is not None:
-        with reported_rules():
+        with input_errors(), reported_rules():
             registration(Catalog(), [Plugin(alias, {"java": java_class}, "v1.0")])
 
 
@@ -111,24 +108,6 @@ def _write(content: bytes, output: str, overwrite: bool) -> None:
         return
     with whole_file(output, overwrite) as file:
         file.write(content)
-
-
-def _trained(segments: list[InputSegment], options: TrainArguments) -> TrainedDictionary:
-    read: list[InputSegment] = []
-    with begun(Progress(quiet=options.quiet), segments) as progress:
-
-        def sources() -> Generator[Any]:
-            for segment in segments:
-                progress.begin(segment.name, segment.size)
-                read.append(segment)
-                with opened(segment, seen=progress.read if progress.wants_position else None) as source:
-                    yield source
-
-        with closing(sources()) as each:
-            try:
-                return train_dictionary(each, size=options.size, samples=options.samples, level=options.level, **options.reading)
-            except RecordBatchError as error:
-                raise DamagedInput(read[-1].name, error, ADVICE) from error
 
 
 def _listed(trained: TrainedDictionary, alias: str, java_class: str) -> bytes:

@@ -14,8 +14,7 @@ from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from logsegment._core import ArrowBatch, Finding, RecordBatchError
-    from logsegment._inspect import Field, Problem
+    from logsegment import ArrowBatch, Field, Finding, Problem, RecordBatchError
 
 #: Columns that say nothing of a payload. A list of its own, not what is left of all columns: a new one is held back until it is named here.
 OPEN_COLUMNS = frozenset(
@@ -71,26 +70,25 @@ class Redactor:
         """Return the length and the hash of a payload."""
         return None if payload is None else {"length": len(payload), "hash": self.hash(payload)}
 
-    def json_lines(self, batch: ArrowBatch, fields: Sequence[tuple[str, str]], rows: Mapping[str, Any], *, iso: bool) -> bytes:
-        """Return rows of a batch as JSON lines without their payloads.
+    def json_lines(self, batch: ArrowBatch, fields: Sequence[tuple[str, str]], *, iso: bool) -> bytes:
+        """Return the rows of a batch as JSON lines without their payloads.
 
         Args:
             batch: records.
             fields: as in `ArrowBatch.to_jsonl`.
-            rows: likewise.
             iso: likewise.
 
         Raises:
             ValueError: for a column that nobody has looked at.
         """
-        records = batch.to_pylist(rows=rows)
+        records = batch.to_pylist()
         parts: list[Iterable[bytes]] = []
         for is_own, group in groupby(fields, lambda field: field[0] == "topic" or not _is_open(field[0])):
             run = list(group)
             if is_own:
                 parts.append([_json({name: self._redacted(column, record[column]) for column, name in run}) for record in records])
             else:
-                parts.append(batch.to_jsonl(fields=run, rows=rows, iso=iso).splitlines())
+                parts.append(batch.to_jsonl(fields=run, iso=iso).splitlines())
         return b"".join(b"{%b}\n" % b",".join(part[1:-1] for part in line) for line in zip(*parts, strict=True))
 
     def arrow_batch(self, batch: Any) -> Any:
@@ -212,17 +210,7 @@ def redacted(root: Field, redactor: Redactor) -> Field:
 
 def is_valid_entry(root: Field) -> bool:
     """Return whether the entry has no errors and a checksum that matches. A torn entry has no checksum."""
-    return root.ok and is_proven(root)
-
-
-def is_proven(root: Field) -> bool:
-    """Return whether a checksum matches, so that the fields of the header are what the writer wrote."""
-    return any(field.name == CHECKSUM and field.note.endswith(": matches") for field in root.children)
-
-
-def begins_entry(rows: Iterable[dict[str, Any]], position: int) -> bool:
-    """Return whether an entry starts here: at the start of the source, or at the end of a batch whose checksum matches."""
-    return position == 0 or any(row["isValid"] and row["position"] + row["size"] == position for row in rows)
+    return root.ok and root.is_proven
 
 
 def _shown(field: Field, redactor: Redactor) -> Field:
@@ -238,7 +226,7 @@ def _shown(field: Field, redactor: Redactor) -> Field:
 
 def _header_of(root: Field) -> Field:
     # Without a checksum that matches, any field may hold what was cut or written to this place.
-    proven = root.children if is_proven(root) else ()
+    proven = root.children if root.is_proven else ()
     header = [_number(field) for field in takewhile(lambda field: field.name in HEADER and not field.children, proven)]
     rest = root.children[len(header) :]
     if rest:

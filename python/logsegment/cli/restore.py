@@ -14,7 +14,7 @@ from logsegment.cli.arguments import Argument, VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import Quiet, bind_args, examples
+from logsegment.cli.options import Quiet, Resume, bind_args, examples
 from logsegment.cli.paths import store_arguments
 
 
@@ -31,6 +31,7 @@ class RestoreArguments:
         OnError,
         VerbOption("At a damaged segment, write nothing (raise), or restore it unchanged and report it (skip).", "--on-error"),
     ] = "raise"
+    resume: Resume
     quiet: Quiet
 
 
@@ -57,6 +58,7 @@ def restore(options: RestoreArguments) -> int:
             topic=options.topic,
             partition=options.partition,
             on_error=options.on_error,
+            resume=options.resume,
             **store_arguments(options.store),
         )
     except RecordBatchError as error:
@@ -75,6 +77,8 @@ def restore(options: RestoreArguments) -> int:
     ):
         for reason in reasons:
             say(f"{what}: {reason}")
+    if done.resumed:
+        say(f"{count(done.resumed, 'partition')} finished by an earlier run")
     if not options.quiet:
         directories = count(len(done.partitions), "directory")
         say(f"wrote {count(done.segments, 'segment')} of {directories}, {count(done.bytes, 'byte')}, to {options.directory}")

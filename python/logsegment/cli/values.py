@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar
 
 import click
 
-from logsegment._core import RecordStream
-from logsegment._decode import decoded
+from logsegment import RecordStream
 from logsegment._options import (
     PRIMITIVES,
     Framing,
@@ -24,7 +23,6 @@ from logsegment._options import (
     is_of_values,
 )
 from logsegment._text import count, listed
-from logsegment._typed_values import Place, planned
 from logsegment.schemas import from_path
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,37 +60,17 @@ class ReadingValues(Protocol):
         """Return True if payloads are not shown."""
 
 
-def typed(arguments: ReadingValues, columns: Iterable[str], places: Iterable[Place]) -> ReadOptions:
-    """Return the options of a read of these columns, with the schemas of keys and values.
-
-    Args:
-        arguments: those of the verb.
-        columns: those of the output.
-        places: all that is read.
+def ensure_columns(options: ValueArguments, columns: Iterable[str]) -> None:
+    """Fail for a column of decoded keys or values that are not decoded.
 
     Raises:
-        click.UsageError: if schemas are missing or bad.
-        OSError: if a file cannot be read.
+        click.UsageError: for the first of them.
     """
-    options, names = arguments.decoding, tuple(columns)
+    names = list(columns)
     for is_of, kind, option in ((is_of_values, options.values, "--values"), (is_of_keys, options.key_values, "--key-values")):
         named = next(filter(is_of, names), None)
         if named is not None and kind in ("raw", "internal"):
             raise click.UsageError(f"the column {named} needs {option} auto, avro, json or protobuf")
-    read = ReadOptions(columns=names)
-    if {options.values, options.key_values} <= {"raw", "internal"}:
-        ensure_useful(options)
-        return read
-    try:
-        wanted = replace(read, **value_arguments(arguments))
-        found = replace(planned(wanted, list(places)), columns=names, values="raw", key_values="raw", schemas=None, reader_schema=None)
-        # A field that the schemas do not have is told before anything is read.
-        with decoded(b"", found):
-            return found
-    except OSError:
-        raise
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
 
 
 def value_arguments(arguments: ReadingValues) -> dict[str, Any]:

@@ -47,6 +47,9 @@ class Observer:
     def done(self, path: str, result: Any) -> None:
         """Called with the result of a file, such as its `Report`; `path` is a directory for findings about its other files."""
 
+    def changed(self, path: str, text: str) -> None:
+        """Called by `follow` with a change of a log that is not growth, such as a truncation."""
+
     def failed(self, path: str, error: Exception) -> bool:
         """Called for a file that cannot be read; return True to go on with the others where the function can. Otherwise it raises."""
         return False

@@ -38,10 +38,12 @@ type OffsetCells = [Cell; 7];
 pub(super) fn groups(cluster: &Cluster) -> Table {
     let mut table = Table::new(GROUPS);
     let mut offsets = offsets_of(cluster);
+    let shared: BTreeSet<&str> = cluster.coordinators.shared.keys().map(|place| place.group.as_str()).collect();
     let names: BTreeSet<String> = cluster.coordinators.groups.keys().chain(offsets.keys()).cloned().collect();
     for name in names {
         // A group that only commits offsets has no record of its own.
-        let implied = Group { kind: implied_kind(cluster, &name), ..Group::default() };
+        let kind = if shared.contains(name.as_str()) { GroupKind::Share } else { GroupKind::Classic };
+        let implied = Group { kind, ..Group::default() };
         let group = cluster.coordinators.groups.get(&name).unwrap_or(&implied);
         let own = offsets.remove(&name).unwrap_or_default();
         let mut row = |member: Option<String>, [topic, partition, offset, epoch, metadata, committed, expires]: OffsetCells| {
@@ -69,11 +71,6 @@ pub(super) fn groups(cluster: &Cluster) -> Table {
         own.into_iter().for_each(|offset| row(None, offset));
     }
     table
-}
-
-fn implied_kind(cluster: &Cluster, name: &str) -> GroupKind {
-    let is_shared = cluster.coordinators.shared.keys().any(|place| place.group == name);
-    if is_shared { GroupKind::Share } else { GroupKind::Classic }
 }
 
 fn no_offset() -> OffsetCells {

@@ -61,11 +61,6 @@ impl Metadata {
         self.open = None;
     }
 
-    /// The id of a topic by its name.
-    pub fn topic_id(&self, name: &str) -> Option<&Uuid> {
-        self.topics.iter().find(|(_, topic)| topic.name == name).map(|(id, _)| id)
-    }
-
     fn replay(&mut self, offset: i64, is_control: bool, key: Option<&[u8]>, value: Option<&[u8]>) -> Result<(), Undecoded> {
         let Some(record) = identify(Some(Topic::ClusterMetadata), is_control, key, value) else { return Ok(()) };
         if let Some(undecoded) = record.undecoded {

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 
 use crate::cluster as core;
 use crate::decode::Stats;
+use crate::internal_topics::replay::{PartitionState, TopicState};
 use crate::py::arrow::table::ArrowTable;
 use crate::py::errors;
 use crate::py::fetches::Fetches;
@@ -14,6 +15,9 @@ use crate::py::finding::{self, PyFinding};
 use crate::py::limits::PyLimits;
 use crate::py::source::storage::PyStorage;
 use crate::py::source::uris;
+
+/// Topic, partition, last known ELR, adding and removing replicas.
+type PartitionDetails = (String, i32, Vec<i32>, Vec<i32>, Vec<i32>);
 
 /// The state of a cluster; see `logsegment.cluster`.
 ///
@@ -40,6 +44,12 @@ impl PyCluster {
         PyStorage::asked(py, |storage| core::Cluster::read(&paths, limits, storage)).map(Self)
     }
 
+    /// A cluster of which nothing is known, for the columns of the tables.
+    #[staticmethod]
+    fn empty() -> Self {
+        Self(core::Cluster::default())
+    }
+
     /// The names of the tables.
     #[staticmethod]
     fn views() -> [&'static str; 12] {
@@ -59,6 +69,18 @@ impl PyCluster {
                 fetches: Fetches::default(),
             }
         }))
+    }
+
+    /// Return topic, partition, last known ELR, adding and removing replicas of each partition, for the output of `kafka-topics`.
+    fn partition_details(&self) -> Vec<PartitionDetails> {
+        let topics = self.0.metadata.iter().flat_map(|metadata| metadata.topics.values());
+        let details = |topic: &TopicState| -> Vec<PartitionDetails> {
+            let of = |(number, state): (&i32, &PartitionState)| {
+                (topic.name.clone(), *number, state.last_known_elr.clone(), state.adding.clone(), state.removing.clone())
+            };
+            topic.partitions.iter().map(of).collect()
+        };
+        topics.flat_map(details).collect()
     }
 
     #[getter]

@@ -17,6 +17,7 @@ pub mod encode;
 pub mod follow;
 pub mod header_walk;
 pub mod inspect;
+pub mod kafka_dump;
 pub mod key_set;
 pub mod lz4;
 pub mod open_file;

@@ -22,10 +22,13 @@ public class ClusterAnswers {
     static final List<Object> ALIVE = new ArrayList<>();
     static String servers;
     static Admin admin;
+    /** What the brokers do not have: "share", "consumer" or "group-configs". */
+    static Set<String> lacks;
 
-    /** Arguments: servers, file of the answers, "setup" or "ask". Prints "ready" and waits for the end of standard input. */
+    /** Arguments: servers, file of the answers, "setup" or "ask", replicas, what brokers lack. Prints "ready" and waits for the end of its input. */
     public static void main(String[] arguments) throws Exception {
         servers = arguments[0];
+        lacks = Set.of(arguments[4].split(","));
         admin = Admin.create(settings(Map.of()));
         if (arguments[2].equals("setup")) {
             setUp(Integer.parseInt(arguments[3]));
@@ -53,6 +56,9 @@ public class ClusterAnswers {
         topics.add(new NewTopic("configured", 1, (short) replicas)
             .configs(Map.of("cleanup.policy", "compact,delete", "retention.ms", "86400000", "segment.bytes", "1048576")));
         topics.add(new NewTopic("compacted", 1, (short) replicas).configs(Map.of("cleanup.policy", "compact")));
+        for (int number = 0; replicas > 1 && number < 50; number++) {
+            topics.add(new NewTopic("many-" + number, 1 + number % 3, (short) (1 + number % replicas)));
+        }
         admin.createTopics(topics).all().get();
         produce();
         configure();
@@ -65,7 +71,22 @@ public class ClusterAnswers {
         admin.deleteTopics(List.of("deleted", "again")).all().get();
         Thread.sleep(1000);
         admin.createTopics(List.of(new NewTopic("again", 2, (short) replicas))).all().get();
+        if (replicas > 1) {
+            reassign();
+        }
         Thread.sleep(4000);
+    }
+
+    /** One partition moves, and one gets a replica less. */
+    static void reassign() throws Exception {
+        admin.alterPartitionReassignments(Map.of(
+            new TopicPartition("quiet", 0), Optional.of(new NewPartitionReassignment(List.of(3, 1))),
+            new TopicPartition("many-0", 0), Optional.of(new NewPartitionReassignment(List.of(2, 3))))).all().get();
+        for (long end = System.currentTimeMillis() + 60000; System.currentTimeMillis() < end; Thread.sleep(200)) {
+            if (admin.listPartitionReassignments().reassignments().get().isEmpty()) {
+                return;
+            }
+        }
     }
 
     static Producer<String, String> producer(Map<String, Object> more) {
@@ -98,7 +119,9 @@ public class ClusterAnswers {
         set(ConfigResource.Type.TOPIC, "orders", "flush.ms", "1000");
         AlterConfigOp removed = new AlterConfigOp(new ConfigEntry("flush.ms", ""), AlterConfigOp.OpType.DELETE);
         admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, "orders"), List.of(removed))).all().get();
-        set(ConfigResource.Type.GROUP, "modern", "consumer.session.timeout.ms", "46000");
+        if (!lacks.contains("group-configs")) {
+            set(ConfigResource.Type.GROUP, "modern", "consumer.session.timeout.ms", "46000");
+        }
         set(ConfigResource.Type.CLIENT_METRICS, "all", "interval.ms", "60000");
     }
 
@@ -156,6 +179,9 @@ public class ClusterAnswers {
 
     static void groups() throws Exception {
         for (Map.Entry<String, String> group : Map.of("classic", "classic", "modern", "consumer").entrySet()) {
+            if (lacks.contains(group.getValue())) {
+                continue;
+            }
             Consumer<String, String> consumer = consumer(group.getKey(), Map.of("group.protocol", group.getValue()));
             consumer.subscribe(List.of("orders"));
             read(consumer, 10);
@@ -181,7 +207,9 @@ public class ClusterAnswers {
             read(consumer, 10);
             consumer.commitSync();
         }
-        share();
+        if (!lacks.contains("share")) {
+            share();
+        }
     }
 
     static void read(Consumer<String, String> consumer, int wanted) {
@@ -288,7 +316,7 @@ public class ClusterAnswers {
             resources.add(new ConfigResource(ConfigResource.Type.BROKER, node.idString()));
         }
         resources.add(new ConfigResource(ConfigResource.Type.BROKER, ""));
-        for (String group : List.of("modern", "sharing")) {
+        for (String group : lacks.contains("group-configs") ? List.<String>of() : List.of("modern", "sharing")) {
             resources.add(new ConfigResource(ConfigResource.Type.GROUP, group));
         }
         resources.add(new ConfigResource(ConfigResource.Type.CLIENT_METRICS, "all"));

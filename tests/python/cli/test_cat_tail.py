@@ -12,7 +12,7 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, Done, offsets, run
-from logsegment.cli.cat import TAIL_BYTES
+from logsegment._read.records import TAIL_BYTES
 from made_logs import make_partition
 
 MULTI = MODERN / "multi-segment-0"

@@ -101,6 +101,7 @@ def test_findings_and_exit_codes(tmp_path: Path) -> None:
         ("--plan", "--view", "lag", KILLED),
         ("--arrow", "x.arrow", KILLED),
         ("--iso", KILLED),
+        ("--as", "kafka-topics", "--json", KILLED),
         ("--view", "nothing", KILLED),
     ],
 )

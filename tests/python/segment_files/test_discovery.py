@@ -12,9 +12,7 @@ import logsegment as ls
 from logsegment._core import SegmentFile
 from logsegment._log_paths import partition_of
 from logsegment._places import redacted_uri
-from logsegment.cli.inputs import segments_of
-from logsegment.cli.paths import LogPaths
-from logsegment.inputs.sources import partitions_of
+from logsegment.inputs.sources import inputs_of, partitions_of
 from logsegment.segment_files.discovery import find_segments, found_in
 from made_logs import make_partition
 
@@ -141,7 +139,7 @@ def test_a_name_that_exists_is_not_a_pattern(root: str, name: str, found: list[s
     expected = [f"{day}/orders-{PARTITIONS[day]}/{segment:020}.log" for day in found for segment in (0, 10)]
     path = f"{root}/{name}"
     assert [within(root, file) for file in found_in(path)[0]] == expected
-    assert [within(root, segment.file) for segment in segments_of(LogPaths(paths=(str(path),))) if segment.file] == expected
+    assert [within(root, segment.file) for segment in inputs_of(str(path)).segments if segment.file] == expected
     log = ls.Log(path)
     assert ([within(root, segment) for segment in log.segments], log.records(columns=[]).read_all().num_rows) == (expected, 20 * len(found))
     assert [(f"{root}/{day}/orders-{PARTITIONS[day]}", 2) for day in found] == [
@@ -161,7 +159,7 @@ def test_several_paths_name_each_file_once_in_the_order_of_the_partitions(root: 
     paths = [f"{second}/{segments[1]}", f"{first}/{segments[1]}", second]
     assert [within(root, file) for file in found_in(paths)[0]] == expected
     assert [within(root, file) for _, files in partitions_of(paths) for file in files] == expected
-    assert [within(root, segment.file) for segment in segments_of(LogPaths(paths=tuple(map(str, paths)))) if segment.file] == expected
+    assert [within(root, segment.file) for segment in inputs_of(list(map(str, paths))).segments if segment.file] == expected
     assert [within(root, segment) for segment in ls.Log(paths).segments] == expected
     assert [file.is_listed for file in found_in(paths)[0]] == [True, True, False]
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from logsegment._options import LIMIT_NAMES
+from logsegment.analysis.cluster import VIEWS as TABLES
+from logsegment.analysis.cluster import View as ClusterView
 from logsegment.spark.options.codecs import CODECS
 from logsegment.spark.options.plugins import PLUGINS, is_plugin_setting
 from logsegment.spark.options.topics import STRATEGIES
@@ -93,6 +95,8 @@ VIEWS: dict[View, EntryPoint] = {
     "batches": EntryPoint("the view batches", (*VIEWED, "batchSize", *MODE, IO_STATS, *PLUGINS)),
     "findings": EntryPoint("the view findings", (*VIEWED, "depth", IO_STATS, *PLUGINS)),
 }
+#: Views of a cluster.
+CLUSTER_VIEWS: dict[ClusterView, EntryPoint] = {name: EntryPoint(f"the view {name}", (*PATHS, "view", *ENTRY_LIMITS)) for name in TABLES}
 STREAM = EntryPoint("a streaming query", (*PATHS, *RECORDS, *STARTS, *TASKS, *TRIGGERS, "upTo", "view"), ("pushFilters",), _ISOLATION)
 #: Options that Spark adds to a stream.
 OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
@@ -100,7 +104,7 @@ OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
 POLICY = ("compression.codec", "compressed.topics")
 WRITTEN = ("topic", "partitions", "format", "compression", "level", "batchBytes", "segmentBytes", *POLICY, *PLUGINS)
 WRITE = EntryPoint("a write", ("path", *WRITTEN, *OF_STREAMS), ("includeHeaders",), ((KAFKA_COMPRESSION, ("compression", *POLICY)),))
-ENTRY_POINTS = (BATCH, *VIEWS.values(), STREAM, WRITE)
+ENTRY_POINTS = (BATCH, *VIEWS.values(), *CLUSTER_VIEWS.values(), STREAM, WRITE)
 
 
 def lowered(given: Mapping[str, str]) -> dict[str, str]:

@@ -13,18 +13,29 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
-from logsegment._options import LIMIT_NAMES, Depth, Isolation, LogStartOffset, OnError, PartitionOptions, ReadOptions, Unreadable
+from logsegment._options import (
+    Depth,
+    Isolation,
+    LogStartOffset,
+    MixedFormat,
+    OnError,
+    PartitionOptions,
+    ReadOptions,
+    Unreadable,
+)
 from logsegment._places import absolute, is_stored, redacted_uri, to_internal_uri
 from logsegment._storage import all_reached, reached
+from logsegment.analysis.cluster import View as ClusterView
 from logsegment.spark.options.codecs import codec_options
+from logsegment.spark.options.limits import limits_of
 from logsegment.spark.options.names import (
     BATCH,
+    CLUSTER_VIEWS,
     CORRUPT_RECORD,
     IO_STATS,
     KAFKA_ISOLATION,
     KEYS,
     LAYOUT,
-    LIMIT_PREFIX,
     LOG_START,
     NO_TABLES,
     REPLICA,
@@ -49,8 +60,6 @@ Mode: TypeAlias = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 MODES: tuple[Mode, ...] = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 #: Which reader reads a batch query: the columnar one where it can, always Python, or the columnar one or an error.
 ReaderName: TypeAlias = Literal["auto", "python", "columnar"]
-#: The formats of a read: each entry's own, or the proposed magic 3 besides.
-FORMATS: tuple[Literal["auto", "v3"], ...] = ("auto", "v3")
 READERS: tuple[ReaderName, ...] = ("auto", "python", "columnar")
 DEPTHS: tuple[Depth, ...] = ("headers", "metadata", "full")
 #: How far a stream reads a partition: to the high watermark if its broker wrote one, or to the end of the log in any case.
@@ -63,7 +72,6 @@ _UP_TO: dict[str, UpTo] = {"highwatermark": "highWatermark", "logend": "logEnd"}
 _LEVELS: dict[str, Isolation] = {"read_uncommitted": "read_uncommitted", "read_committed": "read_committed"}
 _DELAY = re.compile(r"([0-9]+)\s*(ms|s|m|min|h|d|)")
 _MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-_UNLIMITED = "unlimited"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,17 +250,30 @@ def parse_decoding(options: Mapping[str, str]) -> SourceOptions | None:
     return SourceOptions(**_shared(options, decoding)) if decoding else None
 
 
-def view_of(given: Mapping[str, str]) -> View:
+def view_of(given: Mapping[str, str]) -> View | ClusterView:
     """Parse the option `view`.
 
     Raises:
         ValueError: if it is not a view.
     """
     text = lowered(given).get("view", "records").strip().lower()
-    view: View | None = next((known for known in ("records", *VIEWS) if known == text), None)
+    names: tuple[View | ClusterView, ...] = ("records", *VIEWS, *CLUSTER_VIEWS)
+    view = next((known for known in names if known == text), None)
     if view is None:
-        raise ValueError(f"option view must be records, batches or findings, not {text!r}")
+        raise ValueError(f"option view must be {', '.join(names[:-1])} or {names[-1]}, not {text!r}")
     return view
+
+
+def parse_cluster_view(given: Mapping[str, str]) -> tuple[ClusterView, tuple[str, ...], Limits | None]:
+    """Parse the options of a view of a cluster: its name, the paths, and the limits of entries.
+
+    Raises:
+        ValueError: for an option that the view does not have, an invalid value, or without a path.
+    """
+    view, options = view_of(given), lowered(given)
+    name = next(known for known in CLUSTER_VIEWS if known == view)
+    ensure_known(given, CLUSTER_VIEWS[name])
+    return name, paths_of(options), limits_of(options)
 
 
 def parse_view(given: Mapping[str, str]) -> ViewOptions:
@@ -261,7 +282,8 @@ def parse_view(given: Mapping[str, str]) -> ViewOptions:
     Raises:
         ValueError: for an option that the view does not have, an invalid value, or without a path.
     """
-    view, options = view_of(given), lowered(given)
+    name, options = view_of(given), lowered(given)
+    view = next(known for known in VIEWS if known == name)
     ensure_known(given, VIEWS[view])
     depth = options.get("depth", "full").strip().lower()
     if depth not in DEPTHS:
@@ -357,7 +379,7 @@ def _shared(options: Mapping[str, str], own: Mapping[str, Any]) -> dict[str, Any
         format=_format(options.get("format", "auto")),
         codecs=plugins_option(options),
         **codec_options(options),
-        limits=_limits(options),
+        limits=limits_of(options),
         **own,
     )
     return {
@@ -422,10 +444,10 @@ def _unreadable(options: Mapping[str, str]) -> Unreadable:
     return name
 
 
-def _format(text: str) -> Literal["auto", "v3"]:
-    name: Literal["auto", "v3"] | None = next((known for known in FORMATS if known == text.strip().lower()), None)
+def _format(text: str) -> MixedFormat:
+    name: MixedFormat | None = next((known for known in get_args(MixedFormat) if known == text.strip().lower()), None)
     if name is None:
-        raise ValueError(f"option format must be auto or v3, not {text!r}")
+        raise ValueError(f"option format must be {' or '.join(get_args(MixedFormat))}, not {text!r}")
     return name
 
 
@@ -460,24 +482,3 @@ def _io_stats(options: Mapping[str, str]) -> str | None:
     if is_stored(place):
         raise ValueError(f"option {IO_STATS} must be a directory of a mounted file system, not {redacted_uri(place)}")
     return os.path.abspath(place)
-
-
-def _limits(options: Mapping[str, str]) -> Limits | None:
-    """Parse the options `limits.*`; None if there is none."""
-    names = {name: LIMIT_PREFIX + name for name in LIMIT_NAMES if LIMIT_PREFIX + name in options}
-    given: dict[str, Any] = {name: _limit(option, options[option]) for name, option in names.items()}
-    if not given:
-        return None
-    try:
-        return Limits(**given)
-    except ValueError as error:
-        raise ValueError(f"option {LIMIT_PREFIX}{error}") from None
-
-
-def _limit(option: str, text: str) -> int | str:
-    word = text.strip().lower()
-    if word == _UNLIMITED:
-        return _UNLIMITED
-    if not word.isdecimal() or int(word) >= 2**64:
-        raise ValueError(f"option {option} must be a whole number or {_UNLIMITED}, not {text!r}")
-    return int(word)

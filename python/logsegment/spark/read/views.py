@@ -1,4 +1,4 @@
-"""The views `view=batches` and `view=findings` of the data source: batch headers, and the findings of a validation.
+"""The views of the data source: batch headers (`view=batches`), the findings of a validation (`view=findings`), and those of a cluster.
 
 Nothing is decompressed for batch headers. Each row has the file that it is about, so that a `groupBy` shows which segments are damaged.
 """
@@ -19,9 +19,10 @@ from logsegment._places import directory_of, redacted_uri
 from logsegment._validate import SegmentContext, validate_segment, validated
 from logsegment.log.segment import Segment
 from logsegment.spark.datasource import DataSourceReader, InputPartition
-from logsegment.spark.options.names import VIEWS, View, warn_of_ignored
-from logsegment.spark.options.read import ViewOptions, parse_view
+from logsegment.spark.options.names import CLUSTER_VIEWS, VIEWS, View, warn_of_ignored
+from logsegment.spark.options.read import ViewOptions, parse_view, view_of
 from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_gaps
+from logsegment.spark.read.cluster import cluster_reader, cluster_schema
 from logsegment.spark.read.damage import CorruptColumn, failed, split, widened
 from logsegment.spark.read.plan import grouped, task_files
 from logsegment.spark.read.task_stats import TaskStats
@@ -73,6 +74,8 @@ def view_schema(given: Mapping[str, str]) -> StructType:
     Raises:
         ValueError: as `parse_view`.
     """
+    if view_of(given) in CLUSTER_VIEWS:
+        return cluster_schema(given)
     options = parse_view(given)
     return widened(_columns(options.view), options.mode)
 
@@ -83,6 +86,8 @@ def view_reader(given: Mapping[str, str], schema: StructType) -> DataSourceReade
     Raises:
         ValueError: as `parse_view`, and if a column is unknown or of another type.
     """
+    if view_of(given) in CLUSTER_VIEWS:
+        return cluster_reader(given, schema)
     options = parse_view(given)
     warn_of_ignored(given, VIEWS[options.view])
     ours = _columns(options.view)

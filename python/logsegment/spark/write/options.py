@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from logsegment._core import encode
 from logsegment._encode import CompressionPolicy
-from logsegment._options import Compression, EncodeOptions, WrittenFormat
+from logsegment._options import Compression, EncodeOptions, ReleasedFormat, WrittenFormat
 from logsegment._places import absolute
 from logsegment._storage import reached
 from logsegment.spark.options.names import CORRUPT_RECORD, KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
@@ -84,8 +84,8 @@ def _target(options: Mapping[str, str]) -> str:
 
 def _format(options: Mapping[str, str]) -> WrittenFormat:
     name = options.get("format", "v2").lower()
-    # Segments are written for brokers, which know no v3.
-    known = [arg for arg in get_args(WrittenFormat) if arg != "v3"]
+    # Segments are written for brokers.
+    known = get_args(ReleasedFormat)
     if name not in known:
         raise ValueError(f"option format must be one of {', '.join(known)}, not {name!r}")
     return cast(WrittenFormat, name)

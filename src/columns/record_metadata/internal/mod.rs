@@ -4,7 +4,7 @@
 //! has one type. The JSON is that of Kafka's own converters (`*JsonConverter`): the same names, tagged fields only where they say
 //! something, bytes in base64.
 
-mod json;
+pub(in crate::columns) mod json;
 
 use std::sync::Arc;
 

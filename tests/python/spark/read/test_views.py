@@ -321,7 +321,7 @@ def test_a_schema_is_a_projection_by_name(spark: SparkSession):
     ("view", "schema", "options", "message"),
     [
         ("records", None, {"depth": "full"}, "option depth is not valid in a batch query"),
-        ("colours", None, {}, "option view must be records, batches or findings, not 'colours'"),
+        ("colours", None, {}, "option view must be records, batches, findings, topics, "),
         ("batches", "colour string", {}, "unknown column colour"),
         ("batches", "magic int", {}, "column magic is tinyint, not int"),
         ("batches", None, {"includeHeaders": "true"}, "option includeHeaders is not valid in the view batches"),
