@@ -266,18 +266,6 @@ def view_of(given: Mapping[str, str]) -> View | ClusterView:
     return view
 
 
-def parse_cluster_view(given: Mapping[str, str]) -> tuple[ClusterView, tuple[str, ...], Limits | None]:
-    """Parse the options of a view of a cluster: its name, the paths, and the limits of entries.
-
-    Raises:
-        ValueError: for an option that the view does not have, an invalid value, or without a path.
-    """
-    view, options = view_of(given), lowered(given)
-    name = next(known for known in CLUSTER_VIEWS if known == view)
-    ensure_known(given, CLUSTER_VIEWS[name])
-    return name, paths_of(options), _limits(options)
-
-
 def parse_view(given: Mapping[str, str]) -> ViewOptions:
     """Parse the options of a view other than `records`.
 
@@ -381,7 +369,7 @@ def _shared(options: Mapping[str, str], own: Mapping[str, Any]) -> dict[str, Any
         format=_format(options.get("format", "auto")),
         codecs=plugins_option(options),
         **codec_options(options),
-        limits=_limits(options),
+        limits=limits_option(options),
         **own,
     )
     return {
@@ -486,7 +474,7 @@ def _io_stats(options: Mapping[str, str]) -> str | None:
     return os.path.abspath(place)
 
 
-def _limits(options: Mapping[str, str]) -> Limits | None:
+def limits_option(options: Mapping[str, str]) -> Limits | None:
     """Parse the options `limits.*`; None if there is none."""
     names = {name: LIMIT_PREFIX + name for name in LIMIT_NAMES if LIMIT_PREFIX + name in options}
     given: dict[str, Any] = {name: _limit(option, options[option]) for name, option in names.items()}
