@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
-const LAYERS: [(&str, u8); 32] = [
+const LAYERS: [(&str, u8); 33] = [
     ("error", 0),
     ("limits", 0),
     ("interrupt", 0),

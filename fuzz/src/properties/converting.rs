@@ -32,7 +32,6 @@ pub fn check(bytes: &[u8]) {
 }
 
 fn convert(input: &[u8], wanted: ConvertOptions) {
-    let from = wanted.decode.formats;
     // Kafka refuses some pairs of format and codec.
     let Ok(mut converter) = Converter::new(Source::memory(Bytes::copy_from_slice(input)), wanted.clone(), false) else { return };
     let mut out = Sink::default();

@@ -1,4 +1,4 @@
-"""What `kafka-dump-log` prints about files: `kafka_dump`."""
+"""Print files as `kafka-dump-log` does: `kafka_dump`."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ else:
         own.__module__ = __name__
         return getattr(_pyspark, name, own)
 
-    class _Source:
+    class _WithoutFilters:
         """A source, or a reader or writer without a method of its own for filters."""
 
         def __init__(self, options: Any = None) -> None:
@@ -64,10 +64,10 @@ else:
 
     InputPartition = _taken("InputPartition")
     WriterCommitMessage = _taken("WriterCommitMessage")
-    DataSource = _taken("DataSource", _Source)
-    DataSourceReader = _taken("DataSourceReader", _Source)
+    DataSource = _taken("DataSource", _WithoutFilters)
+    DataSourceReader = _taken("DataSourceReader", _WithoutFilters)
     if not hasattr(DataSourceReader, "pushFilters"):
-        DataSourceReader = type("DataSourceReader", (_Source, DataSourceReader), {"__init__": object.__init__})
+        DataSourceReader = type("DataSourceReader", (_WithoutFilters, DataSourceReader), {"__init__": object.__init__})
     DataSourceStreamReader = _taken("DataSourceStreamReader")
     DataSourceWriter = _taken("DataSourceWriter")
     DataSourceStreamWriter = _taken("DataSourceStreamWriter")

@@ -47,7 +47,7 @@ def load(spark: SparkSession, path: PathLike | Sequence[PathLike], **options: Op
 
     Source: `KafkaSourceProvider` in Spark.
     """
-    paths = [os.fspath(one) for one in ([path] if isinstance(path, (str, os.PathLike)) else path)]
+    paths = [os.fspath(place) for place in ([path] if isinstance(path, (str, os.PathLike)) else path)]
     texts = texts_of(options)
     if _has_source(spark):
         return spark.read.format("logsegment").options(**texts).load(paths[0] if len(paths) == 1 else paths)

@@ -63,7 +63,7 @@ def next_offsets(
 def _at_ends(path: Any, given: Mapping[str, str]) -> dict[str, dict[str, int]]:
     """Return the next offsets of the partitions of a path."""
     paths = [path] if isinstance(path, (str, os.PathLike)) else path
-    options = parse_options(with_settings({**given, "paths": json.dumps([os.fspath(one) for one in paths])}))
+    options = parse_options(with_settings({**given, "paths": json.dumps([os.fspath(place) for place in paths])}))
     found = discover(options.paths, options.selection, partition=options.partitions, reports=options.read.skips_damage)
     logs = found.from_log_starts(options.partitions).logs
     for name, files in logs.items():

@@ -112,10 +112,10 @@ def test_what_is_safe_is_what_decode_gives_when_it_skips(case: hostile.HostileCa
     columns = ["offset", "entryPosition"]
     stream = ls.decode(ls.FileSource(str(case.path)), columns=columns, on_error="skip", unreadable="skip", control=True, **case.options)
     rows = stream.to_pyarrow().to_pylist()
-    # What only its plugin did not unpack is whole, and not read.
+    # A batch that needs a plugin or a quirk is whole, and not read. The header of a message of magic 1 has no count.
     wanting = {finding.position for finding in report.undecompressed}
     headers = ls.batches(ls.FileSource(str(case.path)), on_error="skip", unreadable="skip").to_pylist() if wanting else []
-    assert found.records == len(rows) + sum(row["count"] for row in headers if row["position"] in wanting)
+    assert found.records == len(rows) + sum(row["count"] or 0 for row in headers if row["position"] in wanting)
     if not {"FND-2", "FND-3"} & rules:  # there a record lies outside of its batch's offsets
         assert all(any(run.first_offset <= row["offset"] <= run.last_offset for run in found.valid) for row in rows)
     assert not any(place.position <= row["entryPosition"] < place.position + place.length for place in found.lost for row in rows)

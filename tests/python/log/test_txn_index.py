@@ -13,6 +13,7 @@ import building
 import corpus
 import logsegment as ls
 import made_logs
+from logsegment._decode import decoded
 from logsegment._options import ReadOptions
 from logsegment.partition.reader import committed_transactions
 from logsegment.segment_files.discovery import find_segments
@@ -75,8 +76,8 @@ def offsets(log: Path, start: int, end: int, transactions: ls.Transactions | Non
         return stream.to_pyarrow()["offset"].to_pylist()
     found: list[int] = []
     for path in files(log, ".log"):
-        options = {"isolation": "read_committed", "transactions": transactions, "start_offset": start, "end_offset": end}
-        found += ls.decode(ls.FileSource(path), columns=["offset"], **options).to_pyarrow()["offset"].to_pylist()
+        read = ReadOptions(columns=["offset"], isolation="read_committed", transactions=transactions, start_offset=start, end_offset=end)
+        found += decoded(ls.FileSource(path), read).to_pyarrow()["offset"].to_pylist()
     return found
 
 

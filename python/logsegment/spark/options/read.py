@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
 from logsegment._options import (
-    LIMIT_NAMES,
     Depth,
     Isolation,
     LogStartOffset,
@@ -28,6 +27,7 @@ from logsegment._places import absolute, is_stored, redacted_uri, to_internal_ur
 from logsegment._storage import all_reached, reached
 from logsegment.analysis.cluster import View as ClusterView
 from logsegment.spark.options.codecs import codec_options
+from logsegment.spark.options.limits import limits_of
 from logsegment.spark.options.names import (
     BATCH,
     CLUSTER_VIEWS,
@@ -36,7 +36,6 @@ from logsegment.spark.options.names import (
     KAFKA_ISOLATION,
     KEYS,
     LAYOUT,
-    LIMIT_PREFIX,
     LOG_START,
     NO_TABLES,
     REPLICA,
@@ -73,7 +72,6 @@ _UP_TO: dict[str, UpTo] = {"highwatermark": "highWatermark", "logend": "logEnd"}
 _LEVELS: dict[str, Isolation] = {"read_uncommitted": "read_uncommitted", "read_committed": "read_committed"}
 _DELAY = re.compile(r"([0-9]+)\s*(ms|s|m|min|h|d|)")
 _MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-_UNLIMITED = "unlimited"
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +264,18 @@ def view_of(given: Mapping[str, str]) -> View | ClusterView:
     return view
 
 
+def parse_cluster_view(given: Mapping[str, str]) -> tuple[ClusterView, tuple[str, ...], Limits | None]:
+    """Parse the options of a view of a cluster: its name, the paths, and the limits of entries.
+
+    Raises:
+        ValueError: for an option that the view does not have, an invalid value, or without a path.
+    """
+    view, options = view_of(given), lowered(given)
+    name = next(known for known in CLUSTER_VIEWS if known == view)
+    ensure_known(given, CLUSTER_VIEWS[name])
+    return name, paths_of(options), limits_of(options)
+
+
 def parse_view(given: Mapping[str, str]) -> ViewOptions:
     """Parse the options of a view other than `records`.
 
@@ -369,7 +379,7 @@ def _shared(options: Mapping[str, str], own: Mapping[str, Any]) -> dict[str, Any
         format=_format(options.get("format", "auto")),
         codecs=plugins_option(options),
         **codec_options(options),
-        limits=limits_option(options),
+        limits=limits_of(options),
         **own,
     )
     return {
@@ -472,24 +482,3 @@ def _io_stats(options: Mapping[str, str]) -> str | None:
     if is_stored(place):
         raise ValueError(f"option {IO_STATS} must be a directory of a mounted file system, not {redacted_uri(place)}")
     return os.path.abspath(place)
-
-
-def limits_option(options: Mapping[str, str]) -> Limits | None:
-    """Parse the options `limits.*`; None if there is none."""
-    names = {name: LIMIT_PREFIX + name for name in LIMIT_NAMES if LIMIT_PREFIX + name in options}
-    given: dict[str, Any] = {name: _limit(option, options[option]) for name, option in names.items()}
-    if not given:
-        return None
-    try:
-        return Limits(**given)
-    except ValueError as error:
-        raise ValueError(f"option {LIMIT_PREFIX}{error}") from None
-
-
-def _limit(option: str, text: str) -> int | str:
-    word = text.strip().lower()
-    if word == _UNLIMITED:
-        return _UNLIMITED
-    if not word.isdecimal() or int(word) >= 2**64:
-        raise ValueError(f"option {option} must be a whole number or {_UNLIMITED}, not {text!r}")
-    return int(word)

@@ -11,8 +11,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from logsegment._core import ClusterState, Limits
 from logsegment.analysis.cluster import View, cluster
 from logsegment.spark.datasource import DataSourceReader, InputPartition
-from logsegment.spark.options.names import CLUSTER_VIEWS, ensure_known, lowered, warn_of_ignored
-from logsegment.spark.options.read import limits_option, paths_of, view_of
+from logsegment.spark.options.names import CLUSTER_VIEWS, warn_of_ignored
+from logsegment.spark.options.read import parse_cluster_view
 from logsegment.spark.schema import chosen_of
 
 if TYPE_CHECKING:
@@ -38,18 +38,6 @@ def cluster_reader(given: Mapping[str, str], schema: StructType) -> DataSourceRe
     view, paths, limits = parse_cluster_view(given)
     warn_of_ignored(given, CLUSTER_VIEWS[view])
     return ClusterReader(view, paths, limits, chosen_of(schema, _columns(view)))
-
-
-def parse_cluster_view(given: Mapping[str, str]) -> tuple[View, tuple[str, ...], Limits | None]:
-    """Parse the options of a view of a cluster: its name, the paths, and the limits of entries.
-
-    Raises:
-        ValueError: for an option that the view does not have, an invalid value, or without a path.
-    """
-    view, options = view_of(given), lowered(given)
-    name = next(known for known in CLUSTER_VIEWS if known == view)
-    ensure_known(given, CLUSTER_VIEWS[name])
-    return name, paths_of(options), limits_option(options)
 
 
 def _columns(view: View) -> StructType:
