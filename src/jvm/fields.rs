@@ -83,3 +83,86 @@ impl<'a> TaskFields<'a> {
         Ok(self.text()?.into())
     }
 }
+
+/// Writes fields as `TaskFields` reads them.
+#[derive(Debug, Default)]
+pub struct FieldsWriter(Vec<u8>);
+
+impl FieldsWriter {
+    /// The bytes of the fields.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    pub fn long(&mut self, value: i64) -> &mut Self {
+        self.0.extend(value.to_be_bytes());
+        self
+    }
+
+    pub fn flag(&mut self, value: bool) -> &mut Self {
+        self.long(i64::from(value))
+    }
+
+    pub fn unsigned(&mut self, value: u64) -> &mut Self {
+        self.0.extend(value.to_be_bytes());
+        self
+    }
+
+    pub fn given(&mut self, value: Option<i64>) -> &mut Self {
+        self.long(value.unwrap_or(NONE))
+    }
+
+    pub fn given_unsigned(&mut self, value: Option<u64>) -> &mut Self {
+        self.given(value.map(|value| i64::try_from(value).unwrap_or(i64::MAX)))
+    }
+
+    pub fn bytes(&mut self, value: &[u8]) -> &mut Self {
+        self.count(value.len());
+        self.0.extend(value);
+        self
+    }
+
+    pub fn text(&mut self, value: &str) -> &mut Self {
+        self.bytes(value.as_bytes())
+    }
+
+    pub fn given_text(&mut self, value: Option<&str>) -> &mut Self {
+        match value {
+            None => self.flag(false),
+            Some(value) => self.flag(true).text(value),
+        }
+    }
+
+    /// Bytes that are fields already.
+    pub fn raw(&mut self, fields: &[u8]) -> &mut Self {
+        self.0.extend(fields);
+        self
+    }
+
+    /// A count and as many items.
+    pub fn list<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+        mut item: impl FnMut(&mut Self, T),
+    ) -> &mut Self {
+        let items = items.into_iter();
+        self.count(items.len());
+        items.for_each(|value| item(self, value));
+        self
+    }
+
+    #[cfg(unix)]
+    pub fn path(&mut self, path: &std::path::Path) -> &mut Self {
+        use std::os::unix::ffi::OsStrExt;
+        self.bytes(path.as_os_str().as_bytes())
+    }
+
+    #[cfg(not(unix))]
+    pub fn path(&mut self, path: &std::path::Path) -> &mut Self {
+        self.text(&path.to_string_lossy())
+    }
+
+    fn count(&mut self, number: usize) {
+        self.0.extend(i32::try_from(number).unwrap_or(i32::MAX).to_be_bytes());
+    }
+}

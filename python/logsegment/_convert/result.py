@@ -8,7 +8,7 @@ from typing import Any, Self, TypeAlias
 
 from logsegment._core import Finding, LossError
 from logsegment._core import convert as core_convert
-from logsegment._options import CompressionName, ReadOptions, Target
+from logsegment._options import CompressionName, ReadOptions, WrittenFormat
 from logsegment._report import in_named_file
 from logsegment.compat import ERRORS, KafkaError
 
@@ -122,7 +122,7 @@ class Converted:
 class ConvertOptions:
     """Target of a conversion; `convert` documents each attribute."""
 
-    to: Target | None = None
+    to: WrittenFormat | None = None
     compression: CompressionName | None = None
     level: int | None = None
     allow_loss: bool = False

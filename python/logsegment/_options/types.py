@@ -28,9 +28,8 @@ Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"]
 MixedFormat: TypeAlias = Literal["auto", "v3"]
 #: Formats that a release of Kafka writes.
 ReleasedFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
-WrittenFormat: TypeAlias = Literal[ReleasedFormat, "v3"]
 #: The formats that `convert` writes.
-Target: TypeAlias = WrittenFormat
+WrittenFormat: TypeAlias = Literal[ReleasedFormat, "v3"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 #: A `Compression`, or the alias of a plugin.
 CompressionName: TypeAlias = str

@@ -11,7 +11,7 @@ import click
 
 from logsegment import Converted, LossError, RecordBatchError
 from logsegment import convert as convert_source
-from logsegment._options import EncodeOptions, EntryOptions, Target
+from logsegment._options import EncodeOptions, EntryOptions, WrittenFormat
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, LOST, handle_exit, input_errors
@@ -37,7 +37,7 @@ class ConvertArguments(PartitionPaths):
     output: Annotated[str, VerbOption("Write a new file (- is stdout), or for directories a new directory.", "-o --output PATH")]
     overwrite: Overwrite
     resume: Resume
-    to: Annotated[Target | None, VerbOption("Write this format.", "--to", default="v2")]
+    to: Annotated[WrittenFormat | None, VerbOption("Write this format.", "--to", default="v2")]
     metadata_first: Annotated[bool, VerbOption("With --to v3, write the metadata of all records before the payloads.", "--metadata-first")]
     compression: Annotated[
         str | None,

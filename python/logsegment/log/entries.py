@@ -11,7 +11,17 @@ from logsegment._convert.convert import convert
 from logsegment._convert.result import Converted, MapTaker
 from logsegment._core import RecordStream, decode
 from logsegment._decode import BatchTable
-from logsegment._options import CompressionName, Depth, EntryKeywords, OnError, Order, ReadOptions, SkippingKeywords, Target, Timestamp
+from logsegment._options import (
+    CompressionName,
+    Depth,
+    EntryKeywords,
+    OnError,
+    Order,
+    ReadOptions,
+    SkippingKeywords,
+    Timestamp,
+    WrittenFormat,
+)
 from logsegment._report import Report
 from logsegment._salvage.result import Salvage
 from logsegment._salvage.salvage import salvage
@@ -128,7 +138,7 @@ class Entries(LogFiles, ABC):
         self,
         out: str | os.PathLike[str] | BinaryIO | None = None,
         *,
-        to: Target | None = None,
+        to: WrittenFormat | None = None,
         compression: CompressionName | None = None,
         level: int | None = None,
         allow_loss: bool = False,

@@ -51,7 +51,11 @@ final class Filters {
 
   private Filters() {}
 
-  static List<List<Object>> told(Predicate[] predicates) {
+  static FilterList of(Predicate[] predicates) {
+    return new FilterList(told(predicates));
+  }
+
+  private static List<List<Object>> told(Predicate[] predicates) {
     List<List<Object>> all = new ArrayList<>();
     for (Predicate predicate : predicates) {
       List<Object> told = told(predicate);
@@ -110,8 +114,12 @@ final class Filters {
       if (!(child instanceof Literal<?> literal)) {
         return null;
       }
-      if (literal.value() != null) {
-        values.add(value(literal));
+      Object value = value(literal);
+      if (value == null && literal.value() != null) {
+        return null;
+      }
+      if (value != null) {
+        values.add(value);
       }
     }
     return column == null ? null : Arrays.asList("In", column, values);
@@ -130,7 +138,11 @@ final class Filters {
     if (!(expression instanceof Literal<?> literal) || literal.value() == null) {
       return null;
     }
-    return literal.dataType() instanceof StringType ? literal.value().toString() : literal.value() instanceof Number ? literal.value() : null;
+    if (literal.dataType() instanceof StringType) {
+      return literal.value().toString();
+    }
+    boolean isWhole = literal.value() instanceof Long || literal.value() instanceof Integer;
+    return isWhole ? literal.value() : null;
   }
 
   private static Filter filter(List<Object> told) {
