@@ -159,6 +159,10 @@ class RecordBatchError(ValueError):
 
     code: str | None
     rule: str | None
+    #: A batch without known damage cannot be read here, at which `unreadable` decides.
+    is_unreadable: bool
+    #: The quirks with which a batch is readable, if that is all that it lacks.
+    quirks: Sequence[str]
     kafka_error_code: int | None
     record_indexes: list[int] | None
     path: str | None
@@ -371,6 +375,11 @@ class Finding:
         position (int), length (int): the bytes with the problem.
         base_offset, last_offset, record_index (int or None): the batch and the record.
         field (str or None): the field, in Kafka's spelling.
+        is_damage (bool): a read fails here, or ends although valid entries follow.
+        is_unreadable (bool): a batch without known damage cannot be read here, at which `unreadable` decides.
+        unopened (str or None): why a batch was not decompressed: "missing_plugin", "failed" (the plugin), "limit", "dictionary", "quirk"
+            or "format".
+        quirks (list[str]): the quirks with which a batch is readable, if that is all that it lacks.
 
     Example:
         >>> import logsegment as ls
@@ -411,6 +420,14 @@ class Finding:
     def record_index(self) -> int | None: ...
     @property
     def field(self) -> str | None: ...
+    @property
+    def is_damage(self) -> bool: ...
+    @property
+    def is_unreadable(self) -> bool: ...
+    @property
+    def unopened(self) -> Literal["missing_plugin", "failed", "limit", "dictionary", "quirk", "format"] | None: ...
+    @property
+    def quirks(self) -> list[str]: ...
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as a dict."""
     def __eq__(self, value: object, /) -> bool: ...

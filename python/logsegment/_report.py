@@ -6,12 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal
 
 from logsegment._core import ArrowTable, Finding, RecordBatchError, findings_table
-from logsegment._options import Quirk
 from logsegment._registration import IoStats
-from logsegment._survey import SWALLOWED, DamageSummary, LostRange, SafeRange
+from logsegment._survey import DamageSummary, LostRange, SafeRange
 from logsegment._text import count
 
 #: Largest number of findings in a readable form; the others are counted.
@@ -20,23 +19,11 @@ SHOWN = 20
 TORN = "L8-14"
 #: The rule of the information that a file has batches of magic 3.
 PROPOSED = "EXPERIMENTAL"
-#: Rules of batches that need a missing plugin.
-MISSING_PLUGIN = frozenset({"S-P19", "S-P20"})
 #: The rule of batches on which their plugin failed.
 FAILED = "S-P6"
 #: Rules of batches that need a plugin and were not decompressed.
-UNOPENED = MISSING_PLUGIN | {FAILED}
-#: The rule of a claim over a limit of the caller.
-LIMIT = "COD-6"
-#: The rule of a zstd frame whose dictionary was not supplied.
-NO_DICTIONARY = "COD-Z5"
-#: Rules of batches that cannot be read here, if the finding has the base offset of a whole batch. Other bytes may claim the same.
-_UNREADABLE = MISSING_PLUGIN | {LIMIT, NO_DICTIONARY, "MAP-3"}
-#: Rules of compressed streams that other writers break; the message of a stream that is otherwise valid names the quirks to accept.
-_QUIRK_RULES = frozenset({"COD-L8", "COD-L12"})
-_OVER_LIMIT = re.compile(r"over the limit (\w+) = (\d+)")
-Why: TypeAlias = Literal["missing_plugin", "failed", "limit", "dictionary", "quirk", "format"]
-_REASONS: dict[Why, str] = {
+UNOPENED = frozenset({"S-P19", "S-P20", FAILED})
+_REASONS: dict[str, str] = {
     "missing_plugin": "without their plugin",
     "failed": "of a plugin that failed",
     "limit": "over a limit",
@@ -221,7 +208,7 @@ class Report:
         return f"<p>{escape(self._summary())}</p><table><tr>{head}</tr>{rows}</table>{tail}"
 
     def _summary(self) -> str:
-        undecompressed = Counter(why(finding) for finding in self.undecompressed)
+        undecompressed: Counter[str | None] = Counter(finding.unopened for finding in self.undecompressed)
         has_damage = any(finding.severity == "error" and not self._is_unopened(finding) for finding in self.findings)
         verdict = "damaged" if has_damage else "not decompressed" if undecompressed else "ok"
         counts = ", ".join(f"{number} {severity}" for severity, number in self.counts.items())
@@ -242,41 +229,14 @@ def in_named_file(finding: Finding, path: str | None) -> Finding:
     return Finding(finding.rule, finding.severity, finding.message, f"{path}/{finding.path}", *place)
 
 
-def is_undecompressed(finding: Finding) -> bool:
-    """Return True for the error of a batch that was not decompressed; if its checksum was verified, the batch is not damaged."""
-    return is_unreadable(finding) or (finding.severity == "error" and finding.rule == FAILED)
-
-
 def is_unreadable(problem: Finding | RecordBatchError) -> bool:
     """Return True for a batch without known damage that cannot be read here, at which `unreadable` decides."""
-    return (problem.rule in _UNREADABLE or bool(quirks_of(problem))) and problem.base_offset is not None
-
-
-def quirks_of(problem: Finding | RecordBatchError) -> tuple[Quirk, ...]:
-    """Return the quirks that make a batch readable, if that is all that it lacks."""
-    text = str(problem) if isinstance(problem, RecordBatchError) else problem.message
-    return tuple(quirk for quirk in get_args(Quirk) if problem.rule in _QUIRK_RULES and quirk in text)
+    return problem.is_unreadable
 
 
 def needs_format(finding: Finding) -> bool:
     """Return True for the error of a valid batch that only the name of its format reads; invalid bytes have no base offset."""
     return finding.rule == "MAP-3" and finding.base_offset is not None
-
-
-def why(finding: Finding) -> Why:
-    """Return the reason why a batch was not decompressed."""
-    if finding.rule in MISSING_PLUGIN:
-        return "missing_plugin"
-    if finding.rule in _QUIRK_RULES:
-        return "quirk"
-    reasons: dict[str, Why] = {LIMIT: "limit", NO_DICTIONARY: "dictionary", FAILED: "failed"}
-    return reasons.get(finding.rule, "format")
-
-
-def limit_of(finding: Finding) -> str:
-    """Return the limit that a batch is over, with its value: `max_ratio 40,000`."""
-    found = _OVER_LIMIT.search(finding.message)
-    return f"{found[1]} {int(found[2]):,}" if found else finding.message
 
 
 def is_damage(finding: Finding, *, has_torn: bool = False) -> bool:
@@ -286,4 +246,4 @@ def is_damage(finding: Finding, *, has_torn: bool = False) -> bool:
         finding: of a decode or a validation.
         has_torn: a torn tail is damage too, as where the whole file is compared with another one.
     """
-    return finding.severity == "error" or finding.rule == SWALLOWED or (has_torn and finding.rule == TORN)
+    return finding.is_damage or (has_torn and finding.rule == TORN)

@@ -5,10 +5,11 @@ use std::path::Path;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyTuple, PyType};
 
 use crate::error::{Error, ErrorKind};
 use crate::py::package;
+use crate::quirks::Quirk;
 use crate::stores::{StoreError, StoreErrorKind};
 use crate::tiered::TieredError;
 
@@ -87,6 +88,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for name in ["code", "rule", "kafka_error_code", "path", "row", "position", "base_offset", "record_index", "record_indexes", "field"] {
         base.setattr(name, py.None())?;
     }
+    base.setattr("is_unreadable", false)?;
+    base.setattr("quirks", PyTuple::empty(py))?;
     py.get_type::<LossError>().setattr("losses", py.None())?;
     py.get_type::<ReplicaError>().setattr("problem", "")?;
     py.get_type::<ReplicaError>().setattr("asked", false)?;
@@ -241,6 +244,8 @@ fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     let position = error.position();
     value.setattr("code", error.kind().code())?;
     value.setattr("rule", error.rule())?;
+    value.setattr("is_unreadable", error.is_unreadable())?;
+    value.setattr("quirks", error.quirks().iter().map(Quirk::name).collect::<Vec<_>>())?;
     value.setattr("kafka_error_code", error.kafka_error_code())?;
     value.setattr("path", error.file())?;
     value.setattr("row", position.row)?;

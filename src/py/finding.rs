@@ -4,6 +4,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::columns::findings::FindingRow;
 use crate::py::fetches::Fetches;
 use crate::py::package;
+use crate::quirks::Quirk;
 use crate::validate as core;
 use crate::validate::lost_ranges::NamedFinding;
 
@@ -17,6 +18,11 @@ use crate::validate::lost_ranges::NamedFinding;
 ///     position (int), length (int): the bytes with the problem.
 ///     base_offset, last_offset, record_index (int or None): the batch and the record.
 ///     field (str or None): the field, in Kafka's spelling.
+///     is_damage (bool): a read fails here, or ends although valid entries follow.
+///     is_unreadable (bool): a batch without known damage cannot be read here, at which `unreadable` decides.
+///     unopened (str or None): why a batch was not decompressed: "missing_plugin", "failed" (the plugin), "limit", "dictionary", "quirk"
+///         or "format".
+///     quirks (list[str]): the quirks with which a batch is readable, if that is all that it lacks.
 ///
 /// Example:
 ///     >>> import logsegment as ls
@@ -76,6 +82,21 @@ impl NamedFinding for PyFinding {
 }
 
 impl PyFinding {
+    fn is_error(&self) -> bool {
+        self.severity == "error"
+    }
+
+    /// Why a reader cannot read a batch, by the rules of `ErrorKind::is_of_reader`.
+    fn unread_reason(&self) -> Option<&'static str> {
+        match self.rule.as_str() {
+            "S-P19" | "S-P20" => Some("missing_plugin"),
+            "COD-6" => Some("limit"),
+            "COD-Z5" => Some("dictionary"),
+            "MAP-3" => Some("format"),
+            _ => (!self.quirks().is_empty()).then_some("quirk"),
+        }
+    }
+
     /// The row of a table that it is.
     pub fn row(&self) -> FindingRow<'_> {
         FindingRow {
@@ -111,6 +132,32 @@ impl PyFinding {
         field: Option<String>,
     ) -> Self {
         Self { rule, severity, message, path, position, length, base_offset, last_offset, record_index, field }
+    }
+
+    #[getter]
+    fn is_damage(&self) -> bool {
+        self.is_error() || self.rule == "SWALLOWED"
+    }
+
+    #[getter]
+    fn is_unreadable(&self) -> bool {
+        // Other bytes may claim the same; they have no base offset.
+        self.base_offset.is_some() && self.unread_reason().is_some()
+    }
+
+    #[getter]
+    fn unopened(&self) -> Option<&'static str> {
+        if self.rule == "S-P6" && self.is_error() {
+            return Some("failed");
+        }
+        self.base_offset.and(self.unread_reason())
+    }
+
+    #[getter]
+    fn quirks(&self) -> Vec<&'static str> {
+        // The message of a stream that is otherwise valid names them.
+        let named = |quirk: &Quirk| Quirk::of_rule(&self.rule).is_some() && self.message.contains(quirk.name());
+        Quirk::ALL.into_iter().filter(named).map(Quirk::name).collect()
     }
 
     /// Return the attributes as a dict.

@@ -242,3 +242,44 @@ def test_new_records_are_those_of_the_verb(tree: Path):
     assert expected
     for source in (partition, str(tree / "trans*-0"), [partition], ls.Log(partition)):
         assert ls.follow(source, offset=5, idle_exit=0, columns=["offset"]).to_pylist() == expected
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_lz4_frames_are_those_of_the_files(tmp_path: Path, tree: Path, name: str):
+    shutil.copytree(MODERN / "codec-lz4-0", tree / "codec-lz4-0")
+    paths, source = sources_of(tree)[name]
+    told: dict[str, list[ls.Lz4Frames]] = {}
+
+    class Told(ls.Observer):
+        def done(self, path: str, result: list[ls.Lz4Frames]) -> None:
+            told[path] = result
+
+    (tree / "codec-gzip-0/00000000000000000000.log").write_bytes(CODEC_FILE.read_bytes())
+    found = ls.check_lz4(source, observer=Told())
+    assert sum(frames.count for frames in found) == sum(frames.count for rows in told.values() for frames in rows)
+    done = run("lz4", "check", *paths)
+    assert done.code == (0 if all(frames.ok for frames in found) else 1)
+    assert {line.partition(": ")[0] for line in done.text.splitlines() if not line.startswith("  ")} == told.keys()
+
+
+def test_lz4_frames_are_rewritten_into_a_file(tmp_path: Path):
+    log = MODERN / "codec-lz4-0/00000000000000000000.log"
+    assert run("lz4", "break", log.parent, "--output", tmp_path / "verb.log").code == 0
+    assert ls.break_lz4(log.parent, topic="codec-lz4", out=tmp_path / "function.log") is None
+    assert (tmp_path / "function.log").read_bytes() == (tmp_path / "verb.log").read_bytes() == ls.break_lz4(log)
+    with pytest.raises(FileExistsError):
+        ls.fix_lz4(log, out=tmp_path / "function.log")
+    ls.fix_lz4(tmp_path / "verb.log", out=tmp_path / "function.log", overwrite=True)
+    assert ls.check_lz4(tmp_path / "function.log")[0].form == "correct"
+    with pytest.raises(ValueError, match="one segment"):
+        ls.fix_lz4(TRANSACTIONS)
+    with pytest.raises(ValueError, match="never overwritten"):
+        ls.fix_lz4(tmp_path / "verb.log", out=tmp_path / "verb.log", overwrite=True)
+
+
+def test_a_dictionary_is_that_of_the_verb(tmp_path: Path):
+    pytest.importorskip("zstandard")
+    out = tmp_path / "made.dict"
+    assert run("plugins", "train", MODERN, "--topic", "codec-none", "--size", "1024", "--output", out).code == 0
+    for source in (MODERN, str(MODERN / "codec-*"), [MODERN / "codec-none-0"], ls.Log(MODERN)):
+        assert ls.train_dictionary(source, topic="codec-none", size=1024).dictionary == out.read_bytes()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from logsegment._convert.result import ConvertOptions, Target
+from logsegment._convert.result import ConvertOptions
 from logsegment._core import ArrowArray
 from logsegment._core import convert_array as core_convert_array
-from logsegment._options import CompressionName, EntryKeywords, OnBadValue, ReadOptions
+from logsegment._options import CompressionName, EntryKeywords, OnBadValue, ReadOptions, WrittenFormat
 
 
 def convert_array(
     array: Any,
     *,
-    to: Target = "v2",
+    to: WrittenFormat = "v2",
     compression: CompressionName | None = None,
     level: int | None = None,
     allow_loss: bool = False,

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, Unpack
 
 from logsegment._convert.offset_map import OffsetMap, staged_map
-from logsegment._convert.result import ConversionLoss, Converted, ConvertOptions, MapTaker, Target, converted
+from logsegment._convert.result import ConversionLoss, Converted, ConvertOptions, MapTaker, converted
 from logsegment._core import FileSource, Place, SegmentFile
 from logsegment._errors import naming_file
-from logsegment._options import EVERY_FORMAT, CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
+from logsegment._options import EVERY_FORMAT, CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions, WrittenFormat
 from logsegment._output import ensure_apart, naming, new_file, staged_output
 from logsegment._resume import resumable_directory
 from logsegment._rewrite.partitions import parts_from_log_start
@@ -31,7 +31,7 @@ from logsegment.segment_files.overflow import split_file
 def convert(
     source: Any,
     *,
-    to: Target | None = None,
+    to: WrittenFormat | None = None,
     compression: CompressionName | None = None,
     level: int | None = None,
     allow_loss: bool = False,

@@ -12,7 +12,6 @@ from logsegment._options import CompressionName, ReadOptions, WrittenFormat
 from logsegment._report import in_named_file
 from logsegment.compat import ERRORS, KafkaError
 
-Target: TypeAlias = WrittenFormat
 #: Takes rows of an offset map: position of the entry, index in it, new offset.
 MapTaker: TypeAlias = Callable[[list[tuple[int, int, int]]], object]
 
@@ -123,7 +122,7 @@ class Converted:
 class ConvertOptions:
     """Target of a conversion; `convert` documents each attribute."""
 
-    to: Target | None = None
+    to: WrittenFormat | None = None
     compression: CompressionName | None = None
     level: int | None = None
     allow_loss: bool = False

@@ -15,11 +15,20 @@ Unreadable: TypeAlias = Literal["raise", "skip"]
 #: For one value of an Arrow column.
 OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
 Depth: TypeAlias = Literal["headers", "metadata", "full"]
+#: The tables of a `Cluster`.
+ClusterView: TypeAlias = Literal[
+    "topics", "brokers", "configs", "acls", "quotas", "scram", "features", "partitions", "groups", "lag", "transactions", "producers"
+]
+#: The order of the entries that `salvage` writes.
+Order: TypeAlias = Literal["input", "offset"]
+#: What `rewrite` writes in place of masked values.
+MaskWith: TypeAlias = Literal["null", "empty", "hash"]
 Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"]
 #: The formats of a log whose entries are each of their own: those of every release, or the proposal KIP-931 besides.
 MixedFormat: TypeAlias = Literal["auto", "v3"]
 #: Formats that a release of Kafka writes.
 ReleasedFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
+#: The formats that `convert` writes.
 WrittenFormat: TypeAlias = Literal[ReleasedFormat, "v3"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 #: A `Compression`, or the alias of a plugin.

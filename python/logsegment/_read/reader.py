@@ -44,7 +44,7 @@ class LogReader:
     Example:
         >>> import logsegment as ls
         >>> sum(batch.num_rows for batch in ls.read_records(["orders-0", "payments-0"], columns=["offset"]))
-        313
+        309
     """
 
     def __init__(self, schema: ArrowSchema, batches: Generator[ArrowBatch], notes: Sequence[str] = ()) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
+from typing import Any, BinaryIO, Unpack
 
 from logsegment._core import FileSource, PartitionEnd, SegmentFile, ensure_log_segment
-from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
+from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, MaskWith, PartitionOptions, ReadOptions
 from logsegment._output import PATHS, ensure_apart, output_directory, staged_output
 from logsegment._places import is_stored, redacted_uri, to_internal_uri
 from logsegment._rewrite.account import Rewrite, RewrittenFile
@@ -20,7 +20,6 @@ from logsegment.inputs.observer import Observer
 from logsegment.inputs.sources import Inputs, inputs_of, is_of_files
 from logsegment.segment_files.discovery import Topics, size_of
 
-MaskWith: TypeAlias = Literal["null", "empty", "hash"]
 MASKS = ("null", "empty", "hash")
 #: A shorter key could be tried out, and with it every value that can be guessed.
 LEAST_KEY_BYTES = 16

@@ -70,6 +70,21 @@ class Selection:
         _ranges(self.offsets, "offsets")
         _times(self.times)
 
+    @staticmethod
+    def joined_keys(keys: Iterable[Payload], files: Iterable[str]) -> KeySet:
+        """Return the keys of a list and of files as one set, for `record_keys`.
+
+        Args:
+            keys: keys of records.
+            files: paths of files of keys; see `record_keys`.
+
+        Raises:
+            OSError: if a file cannot be read.
+        """
+        columns = {path: _column_of(path) for path in files}
+        arrays = [column for column in columns.values() if column is not None]
+        return KeySet(list(keys), arrays, [path for path, column in columns.items() if column is None])
+
 
 def core_selection(given: Selection | Keys | None) -> CoreSelection | Predicate | None:
     """Return a selection, or keys, as the core takes them; an expression as what finds its records in a file.
@@ -107,17 +122,6 @@ def key_set(keys: Keys) -> KeySet:
         wanted = "a list of keys, an Arrow array, the path of a file, a Selection or an expression of pyarrow"
         raise TypeError(f"keys must be {wanted}, not {type(keys).__name__}")
     return KeySet(list(keys))
-
-
-def joined_keys(keys: Iterable[Payload], files: Iterable[str]) -> KeySet:
-    """Return the keys of a list and of files as one set.
-
-    Raises:
-        OSError: if a file cannot be read.
-    """
-    columns = {path: _column_of(path) for path in files}
-    arrays = [column for column in columns.values() if column is not None]
-    return KeySet(list(keys), arrays, [path for path, column in columns.items() if column is None])
 
 
 def _column_of(path: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Self
 
 from logsegment._core import Finding
 from logsegment._core import salvage as core_salvage
@@ -13,8 +13,6 @@ from logsegment._report import in_named_file
 from logsegment._survey import LostRange
 from logsegment._text import camel_case
 from logsegment.segment_files.discovery import is_gap
-
-Order: TypeAlias = Literal["input", "offset"]
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from typing import IO, Any, BinaryIO, Unpack
 
 from logsegment._core import FileSource, Finding, SegmentFile, ensure_log_segment
 from logsegment._errors import naming_file
-from logsegment._options import EntryKeywords, ReadOptions
+from logsegment._options import EntryKeywords, Order, ReadOptions
 from logsegment._output import ensure_apart, naming, new_file, output_directory, staged_output
 from logsegment._salvage.places import OutputPlace, output_places
-from logsegment._salvage.result import Order, Salvage, SalvageOptions, salvaged
+from logsegment._salvage.result import Salvage, SalvageOptions, salvaged
 from logsegment._storage import Keys, StorageOptions, reached_source
 from logsegment.inputs.input_segment import InputSegment, opened
 from logsegment.inputs.observer import Observer

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 from logsegment._core import ArrowTable, ClusterState, Finding, Limits
+from logsegment._options import ClusterView
 from logsegment._places import absolute
 from logsegment._storage import NO_ACCESS, Keys, StorageOptions, reached
 from logsegment.analysis.cluster_plan import Plan, plan_of
 
 #: The names of the tables.
-View: TypeAlias = Literal[
-    "topics", "brokers", "configs", "acls", "quotas", "scram", "features", "partitions", "groups", "lag", "transactions", "producers"
-]
-VIEWS: tuple[View, ...] = get_args(View)
+VIEWS: tuple[ClusterView, ...] = get_args(ClusterView)
 
 
 def cluster(
@@ -138,7 +136,7 @@ class Cluster:
         """Return the producers of each partition."""
         return self.view("producers")
 
-    def view(self, name: View) -> ArrowTable:
+    def view(self, name: ClusterView) -> ArrowTable:
         """Return a table by its name.
 
         Raises:

@@ -10,7 +10,6 @@ from typing import Any, Literal, Unpack
 
 from logsegment._core import BatchHeader, BufferFile, Place, compare_records, different_columns, equal_rows
 from logsegment._options import EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
-from logsegment._report import is_undecompressed
 from logsegment._storage import NO_ACCESS, Access, Keys, StorageOptions, reached
 from logsegment.analysis.diff_pairs import Pair, chosen_pairs, pairs_of
 from logsegment.analysis.diff_sides import (
@@ -381,7 +380,7 @@ class Comparing:
     def _damage(self) -> Iterator[Difference]:
         for side in (self.a, self.b):
             # The checksum of every batch that is decompressed was verified.
-            undecompressed = sum(damaged.finding is not None and is_undecompressed(damaged.finding) for damaged in side.damage)
+            undecompressed = sum(damaged.finding is not None and damaged.finding.unopened is not None for damaged in side.damage)
             self.totals.undecompressed += undecompressed
             self.totals.damage += len(side.damage) - undecompressed
             yield from side.damage

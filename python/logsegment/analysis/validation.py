@@ -21,8 +21,6 @@ from logsegment.inputs.observer import Observer
 from logsegment.inputs.sources import Inputs, inputs_of, is_of_files
 from logsegment.segment_files.discovery import WORK, Topics
 
-#: The end of the name with which an observer gets the error of files next to logs.
-NOT_CHECKED = "files not checked"
 #: Segments that the core may open before they are read.
 MOST_AHEAD = 4
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
@@ -191,7 +189,7 @@ class LogValidation:
             # The log was reported already.
             return
         except OSError as error:
-            self._fail(f"{redacted_uri(directory)}: sidecar {NOT_CHECKED}", error)
+            self._fail(f"{redacted_uri(directory)}: sidecar {Observer.NOT_CHECKED}", error)
             return
         if report.findings:
             yield report.of_directory(redacted_uri(directory))
@@ -202,7 +200,7 @@ class LogValidation:
             try:
                 report = validate_sidecars([], [directory])
             except OSError as error:
-                self._fail(f"{redacted_uri(directory)}: checkpoint {NOT_CHECKED}", error)
+                self._fail(f"{redacted_uri(directory)}: checkpoint {Observer.NOT_CHECKED}", error)
                 continue
             if report.findings:
                 yield report.of_directory(redacted_uri(directory))

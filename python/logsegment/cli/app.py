@@ -11,7 +11,7 @@ from importlib import import_module
 import click
 from click.shell_completion import get_completion_class
 
-from logsegment._core import __version__
+from logsegment import __version__
 from logsegment.cli.exit_codes import BUG, REPORT, UNREADABLE, ExitCode, stop_on_signals
 from logsegment.cli.help import TRACEBACK, ExamplesFirst, Verb
 from logsegment.cli.messages import printable, say

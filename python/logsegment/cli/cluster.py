@@ -6,14 +6,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import click
 
-from logsegment._core import ArrowTable, Finding, Limits
-from logsegment._options import EntryOptions, StoreOptions
-from logsegment.analysis.cluster import VIEWS, Cluster, View
-from logsegment.analysis.cluster import cluster as read
+from logsegment import ArrowTable, Cluster, Finding, Limits
+from logsegment import cluster as read
+from logsegment._options import ClusterView, EntryOptions, StoreOptions
 from logsegment.cli.arguments import Argument, VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit, input_errors
 from logsegment.cli.help import Verb
@@ -43,7 +42,7 @@ class ClusterArguments:
     """The arguments of `cluster`."""
 
     paths: Annotated[tuple[str, ...], Argument("DIR...", click.Path(), is_many=True, is_optional=True, change=_ensure_paths)]
-    view: Annotated[View | None, VerbOption("Show this table.", "--view", default="a summary; with --json all tables")] = None
+    view: Annotated[ClusterView | None, VerbOption("Show this table.", "--view", default="a summary; with --json all tables")] = None
     as_tool: Annotated[
         Literal["kafka-topics"] | None,
         VerbOption("Print what this tool of Kafka prints with --describe.", "--as", default="a form of its own"),
@@ -138,7 +137,7 @@ def summary(found: Cluster) -> None:
     show(f"cluster {names}, metadata {offset}")
     topics = [row for row in found.topics.to_pylist() if not row["deleted"]]
     counts = [("topics", f"{len({row['topic'] for row in topics}):,} with {count(len(topics), 'partition')}")]
-    counts += [(name, f"{found.view(name).num_rows:,}") for name in VIEWS if name not in ("topics", "groups", "lag")]
+    counts += [(name, f"{found.view(name).num_rows:,}") for name in get_args(ClusterView) if name not in ("topics", "groups", "lag")]
     groups = {row["group"]: (row["type"], row["state"]) for row in found.groups.to_pylist()}
     counts.append(("groups", f"{len(groups):,}"))
     Console().table(("view", "rows"), counts)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from dataclasses import dataclass
 from typing import Annotated
 
 import click
 
-from logsegment._rewrite.compact import DELETE_RETENTION_MS, MEMORY
-from logsegment._rewrite.compact import compact as compact_source
+from logsegment import compact as compact_source
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, handle_exit, input_errors
@@ -22,6 +22,7 @@ from logsegment.cli.output.files import OutputProgress
 from logsegment.cli.paths import LogPath, PartitionPaths
 from logsegment.cli.value_types import InstantType
 
+DEFAULTS = inspect.signature(compact_source).parameters
 ADVICE = "nothing was written; `logsegment salvage` saves the valid batches, which can be compacted"
 
 
@@ -30,11 +31,11 @@ class CompactArguments(LogPath, PartitionPaths):
     """The arguments of `compact`."""
 
     output: Annotated[str | None, VerbOption("A new directory, with a directory for each partition.", "-o --output DIRECTORY")]
-    memory_mib: Annotated[int, VerbOption("For the offset map.", "--memory MIB", kind=whole(1, 2**40))] = MEMORY >> 20
+    memory_mib: Annotated[int, VerbOption("For the offset map.", "--memory MIB", kind=whole(1, 2**40))] = DEFAULTS["memory"].default >> 20
     delete_retention_ms: Annotated[
         int,
         VerbOption("How long tombstones stay, as the topic's delete.retention.ms.", "--delete-retention-ms", kind=whole(0)),
-    ] = DELETE_RETENTION_MS
+    ] = DEFAULTS["delete_retention_ms"].default
     now: Annotated[int | None, VerbOption("The time of the compaction.", "--now", default="the clock's", kind=InstantType())]
     compression: Annotated[
         str | None, VerbOption("Codec of batches that are written anew; each batch's own without it.", "--compression", kind=CodecType())

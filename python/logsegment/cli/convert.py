@@ -9,10 +9,9 @@ from typing import Annotated
 
 import click
 
-from logsegment._convert.convert import convert as convert_source
-from logsegment._convert.result import Converted, Target
-from logsegment._core import LossError, RecordBatchError
-from logsegment._options import EncodeOptions, EntryOptions
+from logsegment import Converted, LossError, RecordBatchError
+from logsegment import convert as convert_source
+from logsegment._options import EncodeOptions, EntryOptions, WrittenFormat
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, LOST, handle_exit, input_errors
@@ -38,7 +37,7 @@ class ConvertArguments(PartitionPaths):
     output: Annotated[str, VerbOption("Write a new file (- is stdout), or for directories a new directory.", "-o --output PATH")]
     overwrite: Overwrite
     resume: Resume
-    to: Annotated[Target | None, VerbOption("Write this format.", "--to", default="v2")]
+    to: Annotated[WrittenFormat | None, VerbOption("Write this format.", "--to", default="v2")]
     metadata_first: Annotated[bool, VerbOption("With --to v3, write the metadata of all records before the payloads.", "--metadata-first")]
     compression: Annotated[
         str | None,

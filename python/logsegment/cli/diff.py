@@ -11,7 +11,6 @@ import click
 from logsegment import Comparison, Difference
 from logsegment import diff as compare
 from logsegment._options import LogStartOffset, PartitionOptions, ReadOptions, StoreOptions
-from logsegment._report import is_undecompressed, is_unreadable
 from logsegment.cli.arguments import Argument, VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, handle_exit, input_errors, worst
 from logsegment.cli.help import Verb
@@ -104,7 +103,7 @@ def _written(partition: Comparison, options: DiffArguments, redactor: Redactor |
     for found in partition.once():
         if found.kind == "damage":
             lines.damage(found)
-            is_unread |= found.finding is not None and is_unreadable(found.finding)
+            is_unread |= found.finding is not None and found.finding.is_unreadable
             continue
         shown_differences += 1
         if options.limit is None or shown_differences <= options.limit:
@@ -163,7 +162,7 @@ class TextDifferences:
         words = finding.message if self._redactor is None else self._redactor.finding(finding)
         side = (found.side or "").upper()
         line = f"{side} {found.to_dict()['file']}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
-        if is_undecompressed(finding):
+        if finding.unopened is not None:
             key = (side, finding.rule, finding.message)
             self._first.setdefault(key, line)
             self._alike[key] += 1

@@ -10,17 +10,17 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import ParamSpec
+from typing import ClassVar, ParamSpec
 
 import click
 
-from logsegment._core import Finding, InternalError, ManifestError, RecordBatchError, ReplicaError, SegmentKeyError, StorageOptionError
-from logsegment._errors import without_file
+from logsegment import Finding, InternalError, RecordBatchError
+from logsegment._core import ReplicaError
 from logsegment._output import HINT
-from logsegment._report import LIMIT, MISSING_PLUGIN, NO_DICTIONARY, is_unreadable, quirks_of
-from logsegment._survey import SWALLOWED
 from logsegment.cli.messages import say
 from logsegment.cli.redaction import Redactor
+from logsegment.stores import StorageOptionError
+from logsegment.tiered import ManifestError, SegmentKeyError
 
 CLEAN, FOUND, UNREADABLE, LOST, BUG = 0, 1, 2, 3, 70
 #: What closes an input, and leaves the others as they are.
@@ -59,24 +59,22 @@ class DamagedInput(Exception):
     UNDECODED = "`--on-error skip` shows such values as null, and `--values raw` shows all values as bytes"
     UNKNOWN_SCHEMA = f"`--schemas` names the log or URL of the registry that knows it, {UNDECODED}"
     PROPOSED = "the batch is not damaged; --format v3 reads it"
+    #: By the rules of batches that are not damaged.
+    UNDAMAGED: ClassVar = {"S-P19": WHOLE, "S-P20": WHOLE, "COD-6": LIMITED, "COD-Z5": DICTIONARY, "MAP-3": PROPOSED}
     #: Of a file that is none, the first bytes are wrong already.
     AT_ITS_START = "its first bytes cannot be read; is this a log segment? "
 
     def __init__(self, name: str, error: RecordBatchError, advice: str = SKIPPING, redactor: Redactor | None = None) -> None:
-        words = without_file(error) if redactor is None else redactor.error(error)
+        words = str(error).removeprefix(f"{error.path}: ") if redactor is None else redactor.error(error)
         super().__init__(f"{name}: {_without_place(words, name)}")
-        is_framed = error.base_offset is not None or error.rule == SWALLOWED
+        is_framed = error.base_offset is not None or error.rule == "SWALLOWED"
         self.advice = advice if error.position != 0 or is_framed else self.AT_ITS_START + advice
-        self.code = UNREADABLE if is_unreadable(error) else FOUND
+        self.code = UNREADABLE if error.is_unreadable else FOUND
         if isinstance(error, InternalError):
             self.code, self.advice = BUG, REPORT
-        elif error.rule in MISSING_PLUGIN and is_framed:
-            self.advice = self.WHOLE
-        elif error.rule in (LIMIT, NO_DICTIONARY) and is_framed:
-            self.advice = self.LIMITED if error.rule == LIMIT else self.DICTIONARY
-        elif error.rule == "MAP-3" and is_framed:
-            self.advice = self.PROPOSED
-        elif quirks_of(error) and is_framed:
+        elif is_framed and error.rule in self.UNDAMAGED:
+            self.advice = self.UNDAMAGED[error.rule]
+        elif error.quirks and is_framed:
             self.advice = f"the batch is not damaged; it is readable with {quirk_options(error)}"
         elif error.code == "value":
             self.advice = self.UNKNOWN_SCHEMA if error.rule == "SCH-2" else self.UNDECODED
@@ -87,7 +85,7 @@ class DamagedInput(Exception):
 
 def quirk_options(problem: Finding | RecordBatchError) -> str:
     """Return the options of the command line that make a batch readable, which needs quirks."""
-    return " ".join(f"--quirk {quirk}" for quirk in quirks_of(problem))
+    return " ".join(f"--quirk {quirk}" for quirk in problem.quirks)
 
 
 def stop_on_signals() -> None:
@@ -182,7 +180,7 @@ def replica_text(error: ReplicaError) -> str:
 
 
 #: The name of an argument of a function in the text of its error, alone or with a value.
-_ARGUMENT = re.compile(r"^([a-z]+)(?=:| must| needs| cannot)|\b([a-z]+(?:_[a-z]+)+)\b|\b([a-z_]+)=\"(\w+)\"")
+_ARGUMENT = re.compile(r"^([a-z]+)(?=:| must| needs| cannot)|(?<=^invalid )([a-z]+)\b|\b([a-z]+(?:_[a-z]+)+)\b|\b([a-z_]+)=\"(\w+)\"")
 
 
 def with_flags(text: str) -> str:
@@ -191,8 +189,8 @@ def with_flags(text: str) -> str:
     flags = {param.name: max(param.opts, key=len) for param in context.command.params if isinstance(param, click.Option)} if context else {}
 
     def flagged(match: re.Match[str]) -> str:
-        flag = flags.get(match[1] or match[2] or match[3])
-        return match[0] if flag is None else f"{flag} {match[4]}" if match[4] else flag
+        flag = flags.get(next(filter(None, match.groups()), ""))
+        return match[0] if flag is None else f"{flag} {match[5]}" if match[5] else flag
 
     return _ARGUMENT.sub(flagged, text)
 

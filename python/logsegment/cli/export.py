@@ -8,14 +8,9 @@ from typing import Annotated, Any
 
 import click
 
-from logsegment._core import Finding
-from logsegment._export.commits import Commit
-from logsegment._export.export import export as export_source
-from logsegment._export.result import Export
-from logsegment._export.transforms import BY_DAY
+from logsegment import Export, Finding
+from logsegment import export as export_source
 from logsegment._options import Isolation, OnError, ReadOptions, Unreadable
-from logsegment._places import redacted_uri
-from logsegment._report import is_damage, is_unreadable
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, LOST, handle_exit, input_errors
 from logsegment.cli.help import Verb
@@ -119,10 +114,7 @@ def export(options: ExportLogArguments) -> int:
 
 
 def _exported(options: ExportLogArguments) -> Export:
-    def committed(commit: Commit) -> None:
-        if not options.quiet:
-            say(f"committed {count(commit.rows, 'row')} in {count(commit.files, 'file')}, {count(commit.size, 'byte')}: {commit.table}")
-
+    partitioning: dict[str, Any] = {"partition_by": options.partition_by} if options.partition_by else {}
     return export_source(
         options.paths,
         options.target,
@@ -132,7 +124,6 @@ def _exported(options: ExportLogArguments) -> Export:
         end_offset=options.offsets.end,
         start_timestamp=options.since,
         end_timestamp=options.until,
-        partition_by=options.partition_by or BY_DAY,
         commit_bytes=options.commit_bytes,
         memory=options.memory,
         evolve=options.evolve,
@@ -143,12 +134,17 @@ def _exported(options: ExportLogArguments) -> Export:
         check_crc=not options.no_crc,
         on_error=options.on_error,
         unreadable=options.unreadable,
-        on_commit=committed,
+        on_commit=None if options.quiet else lambda commit: say(_committed(commit)),
         observer=Progress(quiet=options.quiet, has_bar=False),
+        **partitioning,
         **value_arguments(options),
         **options.selected,
         **options.reading,
     )
+
+
+def _committed(commit: Any) -> str:
+    return f"committed {count(commit.rows, 'row')} in {count(commit.files, 'file')}, {count(commit.size, 'byte')}: {commit.table}"
 
 
 def _show_notes(done: Export, *, quiet: bool) -> None:
@@ -162,12 +158,12 @@ def _show_notes(done: Export, *, quiet: bool) -> None:
         for note in done.notes:
             say(note)
         for path in done.removed:
-            say(f"removed {redacted_uri(path)}")
+            say(f"removed {path}")
 
 
 def _damage(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield a line for each of the first damaged places."""
-    lines = folded([finding for finding in findings if is_damage(finding) or is_unreadable(finding)])
+    lines = folded([finding for finding in findings if finding.is_damage or finding.is_unreadable])
     for finding, batches in lines[:SHOWN]:
         yield f"{finding.path}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {finding.message}{more_like_it(batches)}"
     if len(lines) > SHOWN:

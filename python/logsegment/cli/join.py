@@ -7,7 +7,7 @@ from typing import Annotated
 
 import click
 
-from logsegment._rewrite.split_join import join as join_sources
+from logsegment import join as join_sources
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import handle_exit, input_errors
 from logsegment.cli.help import Verb

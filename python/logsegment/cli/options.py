@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 
 import click
 
-from logsegment._core import Limits
+from logsegment import Limits
 from logsegment._options import EntryKeywords, EntryOptions, Format, Quirk, ensure_ordered
 from logsegment.cli.arguments import Made, VerbOption
 from logsegment.cli.arguments import bind_args as bind_args

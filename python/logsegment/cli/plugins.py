@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import click
 
-from logsegment._core import Finding
+from logsegment import Finding
 from logsegment.cli.arguments import Argument, VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit
 from logsegment.cli.help import VerbGroup

@@ -7,15 +7,16 @@ from typing import Annotated
 
 import click
 
-from logsegment._core import ChunkError, ManifestError, RecordBatchError
+from logsegment import RecordBatchError
+from logsegment import restore as restored
 from logsegment._options import OnError, ReadOptions, StoreOptions
-from logsegment._restore.restore import restore as restored
 from logsegment.cli.arguments import Argument, VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, handle_exit
 from logsegment.cli.help import Verb
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import Quiet, Resume, bind_args, examples
 from logsegment.cli.paths import store_arguments
+from logsegment.tiered import ChunkError, ManifestError
 
 
 @dataclass(frozen=True, kw_only=True)

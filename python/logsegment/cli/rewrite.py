@@ -11,11 +11,10 @@ from typing import Annotated, Any
 
 import click
 
-from logsegment._core import LossError, RecordBatchError, ReplicaError, SegmentKeyError
-from logsegment._rewrite.account import RewrittenFile
-from logsegment._rewrite.rewrite import MaskWith
-from logsegment._rewrite.rewrite import rewrite as rewrite_source
-from logsegment._rewrite.selection import Selection, joined_keys
+from logsegment import LossError, RecordBatchError, RewrittenFile, Selection
+from logsegment import rewrite as rewrite_source
+from logsegment._core import ReplicaError
+from logsegment._options import MaskWith
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.codec_types import CodecType, ensure_codec
 from logsegment.cli.exit_codes import CLEAN, handle_exit, input_errors
@@ -28,6 +27,7 @@ from logsegment.cli.output.findings import report
 from logsegment.cli.paths import STDIN, PartitionPaths
 from logsegment.cli.redaction import Redactor
 from logsegment.cli.value_types import InstantType, OffsetsType
+from logsegment.tiered import SegmentKeyError
 
 ADVICE = "nothing was written; `logsegment salvage` saves the valid batches, which can be rewritten"
 KINDS = "key=TEXT, keys=FILE, header=NAME[=VALUE], offsets=A..B or times=A..B"
@@ -211,7 +211,7 @@ def _selection(conditions: Sequence[tuple[str, Any]]) -> Selection | None:
             values.append(value)
     has_keys = "key" in by_kind or "keys" in by_kind
     return Selection(
-        record_keys=joined_keys(by_kind.get("key", ()), by_kind.get("keys", ())) if has_keys else None,
+        record_keys=Selection.joined_keys(by_kind.get("key", ()), by_kind.get("keys", ())) if has_keys else None,
         headers=list(headers.items()) or None,
         offsets=by_kind.get("offsets"),
         times=by_kind.get("times"),

@@ -11,24 +11,25 @@ from typing import Annotated
 
 import click
 
-from logsegment._core import Finding, SegmentKeyError, findings_table
-from logsegment._report import quirks_of
-from logsegment._salvage.result import Order, Salvage
-from logsegment._salvage.salvage import salvage as salvage_source
-from logsegment._survey import LostRange
+from logsegment import Finding, LostRange, Salvage
+from logsegment import salvage as salvage_source
+from logsegment._options import Order
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, handle_exit, input_errors, quirk_options, words_of
 from logsegment.cli.help import Verb
-from logsegment.cli.messages import count, say, show_json, show_json_lines
+from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import Overwrite, Quiet, Reading, bind_args, examples
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.paths import STDIN, LogPaths
-from logsegment.segment_files.discovery import WORK, is_taken
+from logsegment.tiered import SegmentKeyError
 
 #: The beginning of the rules of tiered storage, whose findings name offsets that no bytes have.
 _TIERED = "TS-"
 #: Rules about the names of segments, which the text shows.
 _SHOWN_RULES = ("SEG-1", "SEG-22")
+#: The rule of findings about work that a broker did not finish, and the beginning of that of a file of a swap that is read.
+WORK = "SEG-17"
+_TAKEN = "read in place of other segments:"
 #: Places of a file that the text lists; JSON lines have all.
 SHOWN = 20
 
@@ -119,7 +120,7 @@ class SalvageProgress(Progress):
             path = finding.path.rpartition("@")[0]
             if self._is_json:
                 _write_findings(path, [finding])
-            elif is_taken(finding):
+            elif finding.message.startswith(_TAKEN):
                 say(f"{path}: {finding.message} [{finding.rule}]")
             elif not (self._is_quiet and finding.rule == WORK and finding.severity == "info"):
                 say(f"left out: {path}: {finding.message} [{finding.rule}]")
@@ -171,7 +172,7 @@ def _notes(found: Salvage) -> Iterator[str]:
     if len(found.undecodable) > SHOWN:
         yield f"  and {count(len(found.undecodable) - SHOWN, 'entry')} more; --json has all of them"
     if found.needing_quirks:
-        needing = Counter(quirk_options(finding) for finding in found.findings if quirks_of(finding))
+        needing = Counter(quirk_options(finding) for finding in found.findings if finding.quirks)
         names = ", or ".join(options for options, _ in needing.most_common())
         yield f"  {count(found.needing_quirks, 'kept entry')} readable with {names}"
     if others := found.undecompressed - found.needing_quirks:
@@ -200,5 +201,5 @@ def _write_json(name: str, found: Salvage) -> None:
 
 
 def _write_findings(name: str, findings: Sequence[Finding]) -> None:
-    for batch in findings_table(findings).to_batches():
-        show_json_lines(batch.to_jsonl(constants=[("type", "finding"), ("file", name)]))
+    for finding in findings:
+        show_json({"type": "finding", "file": name} | finding.to_dict())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,7 +11,6 @@ import click
 from logsegment._core import ReplicaError
 from logsegment._options import OnError, PartitionOptions, ReadOptions, StoreOptions
 from logsegment._output import output_directory
-from logsegment._storage import StorageOptions
 from logsegment._text import count
 from logsegment.cli.arguments import Argument, VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, handle_exit, replica_text
@@ -27,7 +26,7 @@ class SchemasArguments:
     """The arguments of all verbs: the log, and how it is read."""
 
     path: Annotated[str, Argument("PATH")]
-    storage_options: Annotated[StorageOptions | None, StoreOptions]
+    storage_options: Annotated[Mapping[str, str] | None, StoreOptions]
     replica: Annotated[str | None, PartitionOptions]
     on_error: Annotated[OnError, ReadOptions]
     reading: Reading

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import click
 
-from logsegment._rewrite.arrangement import Arrangement, SegmentPart
+from logsegment import Arrangement, SegmentPart
 from logsegment.cli.exit_codes import CLEAN
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.paths import STDIN

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 import click
 from click.shell_completion import CompletionItem
 
-from logsegment._core import Limits, Place
+from logsegment import Limits
 from logsegment._options import (
     INTERNAL,
     KEY_COLUMNS,
@@ -201,17 +201,6 @@ def keys_of(given: Sequence[str]) -> dict[str, str] | None:
     return keys or None
 
 
-def checked_layout(given: str | None) -> str | None:
-    """Return the template of --layout.
-
-    Raises:
-        ValueError: if it is invalid.
-    """
-    if given is not None:
-        Place("").uploaded(None, given)
-    return given
-
-
 @dataclass(frozen=True, slots=True)
 class Parsing:
     """How the command line parses the values of an option.
@@ -238,7 +227,6 @@ PARSING: dict[str, Parsing] = {
     "columns": Parsing(ColumnsType()),
     "decryption_keys": Parsing(change=keys_of, is_many=True),
     "key_values": Parsing(KindType(get_args(KeyValues))),
-    "layout": Parsing(change=checked_layout),
     "level": Parsing(LevelType()),
     "limits": Parsing(LimitType(), limits_of, is_many=True),
     "log_start_offset": Parsing(change=lambda is_ignored: "ignore" if is_ignored else "honour", is_flag=True),

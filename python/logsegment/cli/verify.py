@@ -10,10 +10,8 @@ from typing import Annotated
 
 import click
 
+from logsegment import Observer, Report, validate
 from logsegment._options import Depth, ReadOptions, Unreadable
-from logsegment._places import directory_of
-from logsegment._report import Report, is_unreadable
-from logsegment.analysis.validation import NOT_CHECKED, validate
 from logsegment.cli.arguments import VerbOption
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, handle_exit, words_of
 from logsegment.cli.help import Verb
@@ -112,7 +110,7 @@ class VerifyProgress(Progress):
 
     def failed(self, path: str, error: Exception) -> bool:
         """Print the error and go on, with the other files."""
-        is_of_file = not path.endswith(NOT_CHECKED)
+        is_of_file = not path.endswith(Observer.NOT_CHECKED)
         self.files += not self._is_planned
         self.seen["unreadable"] += is_of_file
         with self.aside():
@@ -124,7 +122,7 @@ class VerifyProgress(Progress):
         self.seen.update(report.counts)
         if not report.is_of_directory:
             self.seen[report.state] += 1
-            self.seen["unread"] += self._options.unreadable == "raise" and any(map(is_unreadable, report.findings))
+            self.seen["unread"] += self._options.unreadable == "raise" and any(finding.is_unreadable for finding in report.findings)
             self.seen["lost"] += bool(report.lost)
         words = report if self._paper is None or not report.is_of_directory else self.indexes.without(report)
         if words is not None and not (self._options.quiet and report.state == "clean"):
@@ -149,7 +147,7 @@ class MissingIndexes:
 
     def add(self, names: Iterable[str]) -> None:
         """Count the files of each directory."""
-        self._files.update(map(directory_of, names))
+        self._files.update(name.rpartition("/")[0] for name in names)
 
     def without(self, report: Report) -> Report | None:
         """Return a report without findings about missing indexes; None if there are no others."""

@@ -17,6 +17,7 @@ class Observer:
 
     Attributes:
         wants_position: True to get the position within files. Local files are then read front to back where the function allows it.
+        NOT_CHECKED: the end of the path with which `failed` gets the error of files next to logs.
 
     Example:
         >>> import logsegment as ls
@@ -28,6 +29,7 @@ class Observer:
     """
 
     wants_position = False
+    NOT_CHECKED = "files not checked"
 
     def planned(self, files: Sequence[tuple[str, int]]) -> None:
         """Called once with the name and the bytes of each file that will be read; 0 bytes for a stream."""

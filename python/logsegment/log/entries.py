@@ -8,12 +8,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 from logsegment._convert.convert import convert
-from logsegment._convert.result import Converted, MapTaker, Target
+from logsegment._convert.result import Converted, MapTaker
 from logsegment._core import RecordStream, decode
 from logsegment._decode import BatchTable
-from logsegment._options import CompressionName, Depth, EntryKeywords, OnError, ReadOptions, SkippingKeywords, Timestamp
+from logsegment._options import (
+    CompressionName,
+    Depth,
+    EntryKeywords,
+    OnError,
+    Order,
+    ReadOptions,
+    SkippingKeywords,
+    Timestamp,
+    WrittenFormat,
+)
 from logsegment._report import Report
-from logsegment._salvage.result import Order, Salvage
+from logsegment._salvage.result import Salvage
 from logsegment._salvage.salvage import salvage
 from logsegment.analysis.find import Header, Key, Places, find
 from logsegment.analysis.stats import WhatIf, stats
@@ -128,7 +138,7 @@ class Entries(LogFiles, ABC):
         self,
         out: str | os.PathLike[str] | BinaryIO | None = None,
         *,
-        to: Target | None = None,
+        to: WrittenFormat | None = None,
         compression: CompressionName | None = None,
         level: int | None = None,
         allow_loss: bool = False,

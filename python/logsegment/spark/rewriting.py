@@ -15,11 +15,11 @@ from uuid import uuid4
 from pyspark.sql import DataFrame
 
 from logsegment._core import SegmentFile
-from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, PartitionOptions, ReadOptions
+from logsegment._options import CompressionName, EntryKeywords, LogStartOffset, MaskWith, PartitionOptions, ReadOptions
 from logsegment._places import absolute, is_stored, redacted_uri
 from logsegment._rewrite.account import Rewrite, RewrittenFile
 from logsegment._rewrite.partitions import RewriteOptions, RewriteWork, rewrite_partition
-from logsegment._rewrite.rewrite import MaskWith, ensure_meant, ensure_outside
+from logsegment._rewrite.rewrite import ensure_meant, ensure_outside
 from logsegment._rewrite.selection import Selection, core_selection
 from logsegment._storage import StorageOptions, reached
 from logsegment.segment_files.log_start import files_of_partitions

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from logsegment._core import Finding
-from logsegment._report import is_damage, is_undecompressed, is_unreadable
+from logsegment import Finding
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, worst
 from logsegment.cli.messages import count, say
 from logsegment.cli.output.progress import Progress
@@ -21,19 +20,19 @@ def report(findings: Sequence[Finding], name: str, progress: Progress, *, quiet:
 
     Skipped entries are always reported. An unfinished end is usual in a file in use, so `quiet` hides it.
     """
-    reported = [finding for finding in findings if is_damage(finding) or is_unreadable(finding) or not quiet]
+    reported = [finding for finding in findings if finding.is_damage or finding.is_unreadable or not quiet]
     if reported:
         with progress.aside():
             _say_all(reported, name, redactor)
-    counted = [finding for finding in reported if is_damage(finding) or is_unreadable(finding)]
-    return worst(CLEAN, *(UNREADABLE if is_unreadable(finding) else FOUND for finding in counted))
+    counted = [finding for finding in reported if finding.is_damage or finding.is_unreadable]
+    return worst(CLEAN, *(UNREADABLE if finding.is_unreadable else FOUND for finding in counted))
 
 
 def folded(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
     """Return findings and the number of batches of each; equal findings about a plugin are folded into the first."""
-    alike = Counter(_likeness(finding) for finding in findings if is_undecompressed(finding))
-    firsts = (finding for finding in findings if not is_undecompressed(finding) or _likeness(finding) in alike)
-    return [(finding, alike.pop(_likeness(finding)) if is_undecompressed(finding) else 1) for finding in firsts]
+    alike = Counter(_likeness(finding) for finding in findings if finding.unopened is not None)
+    firsts = (finding for finding in findings if finding.unopened is None or _likeness(finding) in alike)
+    return [(finding, alike.pop(_likeness(finding)) if finding.unopened is not None else 1) for finding in firsts]
 
 
 def more_like_it(batches: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from logsegment.analysis.cluster import Cluster
+from logsegment import Cluster
 
 
 def topic_lines(cluster: Cluster) -> Iterator[str]:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from logsegment._core import Finding
-from logsegment._report import TORN, Report, Why, is_undecompressed, limit_of, why
-from logsegment._survey import SWALLOWED, UNFINISHED, LostRange, SafeRange
+from logsegment import Finding, LostRange, Report, SafeRange
 from logsegment.cli.exit_codes import quirk_options
 from logsegment.cli.messages import Console, count, show_json, show_json_lines
 from logsegment.cli.output.findings import folded, more_like_it
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
 SHOWN = 20
-_REASONS: dict[Why, str] = {
+_REASONS: dict[str, str] = {
     "missing_plugin": "without their plugin",
     "failed": "since their plugin failed",
     "limit": "over a limit",
@@ -25,6 +24,9 @@ _REASONS: dict[Why, str] = {
 }
 #: Rules of tiered storage: what breaks them was an upload, and says why nothing is read of it.
 TIERED = "TS-"
+#: The rules of an entry that is not complete, of a closed segment that ends inside one, and of one that hides valid entries.
+TORN, UNFINISHED, SWALLOWED = "L8-14", "SEG-23", "SWALLOWED"
+_OVER_LIMIT = re.compile(r"over the limit (\w+) = (\d+)")
 STYLES = {"clean": "green", "readable": "yellow", "undecompressed": "yellow", "damaged": "bold red"}
 
 
@@ -97,15 +99,21 @@ def _is_foreign(report: Report) -> bool:
 
 def _undecompressed(findings: Sequence[Finding]) -> str:
     """Return why batches were not opened, with the value of each limit."""
-    limits = Counter(limit_of(finding) for finding in findings if why(finding) == "limit")
+    limits = Counter(_limit_of(finding) for finding in findings if finding.unopened == "limit")
     texts = [
         f"not read: over the limit {limit}" + (f" ({count(batches, 'batch')})" if batches > 1 else "") for limit, batches in limits.items()
     ]
-    reasons: Counter[Why] = Counter(reason for finding in findings if (reason := why(finding)) not in ("limit", "quirk"))
-    quirks = Counter(quirk_options(finding) for finding in findings if why(finding) == "quirk")
+    reasons: Counter[str | None] = Counter(finding.unopened for finding in findings if finding.unopened not in ("limit", "quirk"))
+    quirks = Counter(quirk_options(finding) for finding in findings if finding.unopened == "quirk")
     texts += [f"{count(batches, 'batch')} readable with {options}" for options, batches in quirks.items()]
     others = ", ".join(f"{count(reasons[reason], 'batch')} {words}" for reason, words in _REASONS.items() if reasons[reason])
     return "; ".join([*texts, *([f"NOT DECOMPRESSED, {others}"] if others else [])])
+
+
+def _limit_of(finding: Finding) -> str:
+    """Return the limit that a batch is over, with its value: `max_ratio 40,000`."""
+    found = _OVER_LIMIT.search(finding.message)
+    return f"{found[1]} {int(found[2]):,}" if found else finding.message
 
 
 def _offsets(runs: list[SafeRange]) -> str:
@@ -120,7 +128,7 @@ def _damage(report: Report) -> Iterable[str]:
     if survey is None:
         yield "Safe offsets are listed for files only; this input was a stream."
         return
-    doubtful = sum(map(is_undecompressed, report.findings)) - len(report.undecompressed)
+    doubtful = sum(finding.unopened is not None for finding in report.findings) - len(report.undecompressed)
     if doubtful:
         yield f"The plugin failed for {count(doubtful, 'batch')}; --no-crc skipped their checksums, so they may be damaged."
     if survey.lost:

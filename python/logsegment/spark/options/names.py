@@ -12,9 +12,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from logsegment._options import LIMIT_NAMES
+from logsegment._options import LIMIT_NAMES, ClusterView
 from logsegment.analysis.cluster import VIEWS as TABLES
-from logsegment.analysis.cluster import View as ClusterView
 from logsegment.spark.options.codecs import CODECS
 from logsegment.spark.options.plugins import PLUGINS, is_plugin_setting
 from logsegment.spark.options.topics import STRATEGIES

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
 from logsegment._options import (
+    ClusterView,
     Depth,
     Isolation,
     LogStartOffset,
@@ -25,7 +26,6 @@ from logsegment._options import (
 )
 from logsegment._places import absolute, is_stored, redacted_uri, to_internal_uri
 from logsegment._storage import all_reached, reached
-from logsegment.analysis.cluster import View as ClusterView
 from logsegment.spark.options.codecs import codec_options
 from logsegment.spark.options.limits import limits_of
 from logsegment.spark.options.names import (

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from logsegment._core import ClusterState, Limits
-from logsegment.analysis.cluster import View, cluster
+from logsegment._options import ClusterView
+from logsegment.analysis.cluster import cluster
 from logsegment.spark.datasource import DataSourceReader, InputPartition
 from logsegment.spark.options.names import CLUSTER_VIEWS, warn_of_ignored
 from logsegment.spark.options.read import parse_cluster_view
@@ -40,7 +41,7 @@ def cluster_reader(given: Mapping[str, str], schema: StructType) -> DataSourceRe
     return ClusterReader(view, paths, limits, chosen_of(schema, _columns(view)))
 
 
-def _columns(view: View) -> StructType:
+def _columns(view: ClusterView) -> StructType:
     import pyarrow as pa
 
     table = ClusterState.empty().view(view)
@@ -52,7 +53,7 @@ def _columns(view: View) -> StructType:
 class ClusterReader(DataSourceReader):
     """Reads a table of a cluster in one task: its rows follow from all log directories together."""
 
-    view: View
+    view: ClusterView
     paths: Sequence[str]
     limits: Limits | None
     columns: list[str]
