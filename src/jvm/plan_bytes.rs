@@ -17,7 +17,7 @@ const NO_PLUGINS: &str = "the option plugins.path or plugins.kafka.bootstrap.ser
 pub fn query(query: &BatchQuery, columns: &RowColumns, schemas: Option<&[u8]>) -> Vec<u8> {
     let mut out = FieldsWriter::default();
     out.text(if query.skips_damage() { "" } else { SKIPPING }).text(NO_PLUGINS);
-    out.flag(query.is_experimental).long(query.batch_rows).long(query.batch_bytes);
+    out.flag(query.reads_proposed).long(query.batch_rows).long(query.batch_bytes);
     limits(&mut out, &query.limits);
     out.list(query.quirks.iter().collect::<Vec<_>>(), |out, quirk| {
         out.text(quirk.name());

@@ -97,7 +97,7 @@ pub struct BatchQuery {
     /// About how many bytes of keys and values a batch has.
     pub batch_bytes: i64,
     /// Batches of magic 3 are read.
-    pub is_experimental: bool,
+    pub reads_proposed: bool,
     /// Deviations from Kafka's formats that are accepted.
     pub quirks: Quirks,
     /// The bytes of dictionaries of zstd.
@@ -159,7 +159,7 @@ impl BatchQuery {
             unreadable: options.choice("unreadable", &[("raise", Unreadable::Raise), ("skip", Unreadable::Skip)])?,
             batch_rows: number("batchSize", BATCH_ROWS)?,
             batch_bytes: number("batchBytes", BATCH_BYTES)?,
-            is_experimental: options.choice("format", &[("auto", false), ("v3", true)])?,
+            reads_proposed: options.choice("format", &[("auto", false), ("v3", true)])?,
             quirks: quirks(options)?,
             dictionaries: dictionaries(options)?,
             limits: limits(options)?,
@@ -230,7 +230,7 @@ impl BatchQuery {
 
     /// The formats that are read.
     pub fn formats(&self) -> Formats {
-        if self.is_experimental { Formats::Every } else { Formats::Auto }
+        if self.reads_proposed { Formats::Every } else { Formats::Auto }
     }
 
     /// How batches are decoded.
