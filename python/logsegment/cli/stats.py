@@ -115,7 +115,7 @@ def _show_next_offsets(options: StatsArguments) -> int:
         raise click.UsageError("--next-offsets prints JSON of its own, without --json and --html")
     if STDIN in options.paths:
         raise click.UsageError("--next-offsets needs the names of segments, which standard input does not have")
-    with input_errors():
+    with input_errors("`logsegment verify` reports the lost ranges"):
         log = Log(list(options.paths), **options.selected)
         show_json(log.next_offsets(isolation=options.isolation or "read_uncommitted", **options.reading))
     return CLEAN
