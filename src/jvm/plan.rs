@@ -155,7 +155,7 @@ fn ensure_types(given: &[SchemaColumn], query: &BatchQuery, columns: &RowColumns
     })?;
     let is_corrupt = |column: &&SchemaColumn| columns.has_corrupt && column.name == query.corrupt;
     if let Some(column) = given.iter().find(is_corrupt)
-        && (column.kind != Value::from("string") || !column.is_nullable)
+        && (column.kind != "string" || !column.is_nullable)
     {
         return Err(SparkError::value(format!("schema: column {} (descriptions of damage) must be a nullable string", query.corrupt)));
     }

@@ -93,7 +93,8 @@ fn is_file_name(text: &str) -> bool {
     let bare = letters.trim_end_matches('=');
     let is_base64 = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte));
     let is_key = (letters.len() >= 64 && letters.starts_with("MI")) || (letters.len() >= 200 && !letters.starts_with('/'));
-    !text.is_empty() && !text.contains("-----BEGIN") && !text.contains("PRIVATE KEY-----") && !(is_base64 && is_key)
+    let is_pem = text.contains("-----BEGIN") || text.contains("PRIVATE KEY-----");
+    !(text.is_empty() || is_pem || is_base64 && is_key)
 }
 
 /// The file of the private key with an id, in the text of a key ring; `None` if the ring does not have the id.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::error::{QueryResult, SparkError};
 use super::offset_limit::{EARLIEST, Edge, LATEST, OffsetLimit};
 use super::query::BatchQuery;
-use super::topics::TopicPartition;
+use super::topics::{Logs, TopicPartition};
 use crate::columns::{BatchSource, BinaryKind, Column, Projection, StreamOptions, stream};
 use crate::decode::{DecodeOptions, OffsetRange};
 use crate::framing::Ending;
@@ -50,7 +50,7 @@ impl RangeFinder<'_> {
     /// # Errors
     /// `Value` if limits do not name what is read, a start is after its end, no record is late enough for a starting time, or offsets are
     /// missing and that ends the query; those of the files.
-    pub(super) fn ranges(&mut self, logs: Vec<(TopicPartition, Vec<SegmentFile>)>) -> QueryResult<Vec<LogRange>> {
+    pub(super) fn ranges(&mut self, logs: Logs) -> QueryResult<Vec<LogRange>> {
         let assigned: BTreeSet<TopicPartition> = logs.iter().map(|(name, _)| name.clone()).collect();
         self.query.starting.ensure_assigned(&assigned, Edge::Starting)?;
         self.query.ending.ensure_assigned(&assigned, Edge::Ending)?;

@@ -3,6 +3,7 @@
 //! The one reader of a partition finds the wanted bytes. If a query wants all offsets of small segments, none of them is opened.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -266,11 +267,13 @@ impl QueryPlanner<'_> {
         readers: &[RangeReader],
         known: &mut BTreeMap<usize, Transactions>,
     ) -> QueryResult<Transactions> {
-        if !known.contains_key(&log) {
-            let found = readers.get(log).map(|reader| self.transactions(&reader.reader)).transpose()?;
-            known.insert(log, found.unwrap_or_default());
-        }
-        let Some(all) = known.get(&log) else { return Ok(Transactions::default()) };
+        let all = match known.entry(log) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(place) => {
+                let found = readers.get(log).map(|reader| self.transactions(&reader.reader)).transpose()?;
+                place.insert(found.unwrap_or_default())
+            }
+        };
         let stable = all.last_stable_offset();
         let (aborted, undecided) = (piece.touching(all.aborted().iter(), stable), piece.touching(all.undecided().iter(), stable));
         Ok(Transactions::from_parts(aborted, undecided, stable))

@@ -27,6 +27,9 @@ pub struct TopicPartition {
     pub partition: Option<i32>,
 }
 
+/// Topic-partitions with their segments.
+pub(super) type Logs = Vec<(TopicPartition, Vec<SegmentFile>)>;
+
 impl fmt::Display for TopicPartition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.topic, self.partition) {
@@ -136,7 +139,7 @@ pub(super) struct ReplicaOptions {
 #[derive(Debug, Default)]
 pub(super) struct Discovered {
     /// The segments of each selected topic-partition, in the order of their offsets.
-    pub(super) logs: Vec<(TopicPartition, Vec<SegmentFile>)>,
+    pub(super) logs: Logs,
     /// Findings of the files of these partitions that are not read.
     pub(super) left_out: Vec<Finding>,
     /// Log start offsets of these partitions that do not count or are not known (SEG-20, SEG-21).
@@ -177,14 +180,14 @@ impl Search<'_> {
         let others = (*self.selection == TopicSelection::All).then_some(found.files.as_slice());
         let counts = FindingsOf::new(&kept, others, storage);
         let left_out = found.findings.into_iter().filter(|finding| counts.has(&finding.path())).collect();
-        let (logs, log_starts) = self.from_log_starts(ordered, &kept, storage)?;
+        let (logs, log_starts) = self.with_log_starts(ordered, &kept, storage)?;
         Ok(Discovered { logs, left_out, log_starts })
     }
 
     /// The segments by topic-partition, in the order of the first segment of each.
-    fn by_name(&self, files: &[SegmentFile]) -> Vec<(TopicPartition, Vec<SegmentFile>)> {
+    fn by_name(&self, files: &[SegmentFile]) -> Logs {
         let mut at: HashMap<TopicPartition, usize> = HashMap::new();
-        let mut logs: Vec<(TopicPartition, Vec<SegmentFile>)> = Vec::new();
+        let mut logs = Logs::new();
         for file in files {
             let name = match &file.topic {
                 None => self.unnamed.clone(),
@@ -200,11 +203,7 @@ impl Search<'_> {
     }
 
     /// The segments without those of other replicas of a partition, which would give every record twice.
-    fn of_one_replica(
-        &self,
-        logs: Vec<(TopicPartition, Vec<SegmentFile>)>,
-        storage: &dyn Storage,
-    ) -> QueryResult<Vec<(TopicPartition, Vec<SegmentFile>)>> {
+    fn of_one_replica(&self, logs: Logs, storage: &dyn Storage) -> QueryResult<Logs> {
         let files: Vec<SegmentFile> = logs.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
         let kept = ReplicaChoice::new(self.partition.replica.clone()).of(&files, storage).map_err(|error| replica_error(&error))?;
         let mut kept = kept.into_iter();
@@ -212,12 +211,7 @@ impl Search<'_> {
         Ok(logs.into_iter().map(|(name, files)| (name, only(files))).collect())
     }
 
-    fn from_log_starts(
-        &self,
-        mut logs: Vec<(TopicPartition, Vec<SegmentFile>)>,
-        files: &[SegmentFile],
-        storage: &dyn Storage,
-    ) -> QueryResult<(Vec<(TopicPartition, Vec<SegmentFile>)>, Vec<Finding>)> {
+    fn with_log_starts(&self, mut logs: Logs, files: &[SegmentFile], storage: &dyn Storage) -> QueryResult<(Logs, Vec<Finding>)> {
         if self.partition.ignores_log_start {
             return Ok((logs, Vec::new()));
         }
