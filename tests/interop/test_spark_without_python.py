@@ -133,7 +133,7 @@ def run_sql(home: Path, text: str, place: Path) -> tuple[str, set[str]]:
         output, errors = process.communicate()
         is_over.set()
         watcher.join()
-    assert process.returncode == 0, errors
+    assert process.returncode == 0, errors[-4000:]
     return output, seen
 
 

@@ -27,7 +27,7 @@ final class PythonErrors {
   private static RuntimeException told(String message) throws ReflectiveOperationException {
     Constructor<PythonException> constructor =
         PythonException.class.getConstructor(String.class, Map.class, Throwable.class, QueryContext[].class, String.class);
-    Map<String, String> parameters = new Map.Map2<>("msg", message + "\n" + FROM, "traceback", "");
+    Map<String, String> parameters = new Map.Map2<>("msg", message, "traceback", FROM);
     return constructor.newInstance("PYTHON_EXCEPTION", parameters, null, new QueryContext[0], "");
   }
 
