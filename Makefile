@@ -142,16 +142,6 @@ portable-jar: ## the jar with a library built by zig for JAR_TARGET, an older or
 		cargo-zigbuild $(JVM_LIBRARY) --release --target-dir target/jvm --target $(JAR_TARGET)
 	$(PYTHON) tools/spark_jar.py target/jvm/$(JAR_TRIPLE)/release
 
-# One jar for a cluster of several platforms. PYTHON has PySpark, and for zig the group `cross`.
-ALL_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
-.PHONY: jar-all
-jar-all: ## target/logsegment-spark-all.jar with the libraries of ALL_TARGETS (Linux x86-64 and aarch64), and target/maven for --packages
-	rustup target add $(ALL_TARGETS)
-	for target in $(ALL_TARGETS); do \
-		PATH="$(dir $(abspath $(PYTHON))):$$PATH" cargo-zigbuild $(JVM_LIBRARY) --release --target-dir target/jvm --target $$target.2.28 || exit $$?; \
-	done
-	$(PYTHON) tools/spark_jar.py --all $(ALL_TARGETS:%=target/jvm/%/release)
-
 .PHONY: demo
 demo: $(BUILD) ## a tour on a real segment: install what it needs, build, run examples/demo.py
 	@# What Java and Spark say while they start is shown only if the demo fails.

@@ -7,7 +7,7 @@
 //! `encode` (the way back), `validate` (what is decoded, as findings), `inspect` (every field of an entry), `log` (segments with the files
 //! next to them), `salvage` (the valid entries, and an account of the rest), `rewrite` (erase, mask and compact records), `partition` (segments
 //! of a partition, wherever they lie), and, with features,
-//! `columns` (Arrow), `report` (JSON lines, counts, comparisons), `cluster` (what log directories show of a cluster), `io` (files), `stores` (object stores and HDFS), `tiered` (tiered storage), `places` (files by path or URI), `values` (keys and values with schemas), `spark` (batch queries of Spark), `jvm` (Java), `py` (Python).
+//! `columns` (Arrow), `report` (JSON lines, counts, comparisons), `cluster` (what log directories show of a cluster), `io` (files), `stores` (object stores and HDFS), `tiered` (tiered storage), `values` (keys and values with schemas), `jvm` (Java), `py` (Python).
 
 // docs.rs builds with nightly Rust, whose rustdoc names the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -75,12 +75,6 @@ pub mod tiered;
 
 #[cfg(feature = "values")]
 pub mod values;
-
-#[cfg(feature = "stores")]
-pub mod places;
-
-#[cfg(feature = "jvm")]
-pub mod spark;
 
 #[cfg(feature = "jvm")]
 mod jvm;

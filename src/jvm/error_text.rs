@@ -10,9 +10,6 @@ const LEAVING_OUT: &str = "set the option unreadable to skip to leave out such b
 /// What to do about a value that cannot be decoded.
 const AS_NULL: &str = "set the option mode to PERMISSIVE to read such values as null";
 
-/// "File exists", the same number on every system.
-const EEXIST: i32 = 17;
-
 /// The text of an error. `hint` is the option that skips damage, or empty if the query skips it; `raised` is the last error of a store.
 pub fn text(error: &Error, hint: &str, raised: Option<TieredError>) -> String {
     let class = error.kind().class();
@@ -30,10 +27,6 @@ pub fn text(error: &Error, hint: &str, raised: Option<TieredError>) -> String {
             let told = io::Error::from_raw_os_error(*code).to_string();
             let told = told.split(" (os error").next().unwrap_or_default();
             format!("{}: [Errno {code}] {told}: '{}'", io_class(*kind), error.file().unwrap_or_default())
-        }
-        ErrorKind::Files { os_code, problem } => {
-            let class = if *os_code == EEXIST { "FileExistsError" } else { "FileNotFoundError" };
-            format!("{class}: [Errno {os_code}] {problem}: '{}'", error.file().unwrap_or_default())
         }
         ErrorKind::Io { kind, message, .. } => format!("{}: {message}", io_class(*kind)),
         ErrorKind::NotASegment { .. } | ErrorKind::Internal { .. } => named,

@@ -6,8 +6,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 
 use crate::error::{Error, ErrorKind};
-use crate::jvm::plan;
-use crate::jvm::plan_talk::{PlanState, PlanTalk};
 use crate::jvm::reader::{Next, TaskReader};
 
 /// Numbers before those of the columns: address and length of a text (the error, or the warnings at the end), bytes read, bytes
@@ -68,63 +66,6 @@ pub extern "system" fn Java_io_github_logsegment_spark_NativeReader_close(_env: 
     let _ = catch_unwind(|| {
         // SAFETY: `handle` is what `open` returned, Java closes it once and uses no address of it any more.
         drop(unsafe { Box::from_raw(pointer::<TaskReader>(handle).cast_mut()) });
-    });
-}
-
-/// Start the plan of the request in `len` bytes at `data`. The handle must be closed once; 0 after a panic.
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_github_logsegment_spark_NativeReader_plan(
-    _env: *mut c_void,
-    _class: *mut c_void,
-    data: i64,
-    len: i64,
-) -> i64 {
-    let started = catch_unwind(|| {
-        // SAFETY: Java allocated `len` bytes at `data`, wrote all of them, and frees them after this call, which copies them.
-        let request = unsafe { slice::from_raw_parts(pointer::<u8>(data), size(len)) }.to_vec();
-        number(Box::into_raw(Box::new(plan::start(request))).expose_provenance())
-    });
-    started.unwrap_or(0)
-}
-
-/// Wait for the next message of a plan, after an answer of `len` bytes at `answer`. Returns 0 for the result, 1 for a question and 2 for an
-/// error, and writes address and length of its bytes to two longs at `out`.
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_github_logsegment_spark_NativeReader_planned(
-    _env: *mut c_void,
-    _class: *mut c_void,
-    handle: i64,
-    answer: i64,
-    len: i64,
-    out: i64,
-) -> i64 {
-    let next = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: `handle` is what `plan` returned and was not closed, and one thread uses it. Java allocated `len` bytes at `answer` and wrote
-        // all of them, and two longs at `out`; nobody else looks at these during this call.
-        let (talk, answer, out) = unsafe {
-            (
-                &mut *pointer::<PlanTalk>(handle).cast_mut(),
-                slice::from_raw_parts(pointer::<u8>(answer), size(len)),
-                slice::from_raw_parts_mut(pointer::<i64>(out).cast_mut(), 2),
-            )
-        };
-        let state = talk.next(answer);
-        out.copy_from_slice(&[number(talk.bytes().as_ptr().expose_provenance()), number(talk.bytes().len())]);
-        match state {
-            PlanState::Result => 0,
-            PlanState::Question => 1,
-            PlanState::Failed => 2,
-        }
-    }));
-    next.unwrap_or(-1)
-}
-
-/// Free a plan with all memory that it gave addresses of.
-#[unsafe(no_mangle)]
-pub extern "system" fn Java_io_github_logsegment_spark_NativeReader_closePlan(_env: *mut c_void, _class: *mut c_void, handle: i64) {
-    let _ = catch_unwind(|| {
-        // SAFETY: `handle` is what `plan` returned, Java closes it once and uses no address of it any more.
-        drop(unsafe { Box::from_raw(pointer::<PlanTalk>(handle).cast_mut()) });
     });
 }
 

@@ -6,8 +6,8 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, new_nu
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 use crate::columns::Column;
+use crate::jvm::mode::Mode;
 use crate::jvm::spark_types::as_spark;
-use crate::spark::DamageMode;
 
 /// The columns, in order.
 #[derive(Clone, Debug)]
@@ -59,11 +59,11 @@ impl Outputs {
     }
 
     /// True if findings about values change rows: DROPMALFORMED leaves rows out, PERMISSIVE has texts if the query uses the corrupt column.
-    pub fn show_findings_of_values(&self, mode: DamageMode) -> bool {
+    pub fn show_findings_of_values(&self, mode: Mode) -> bool {
         match mode {
-            DamageMode::Fail => false,
-            DamageMode::Report => self.corrupt.as_ref().is_some_and(|corrupt| corrupt.index.is_some()),
-            DamageMode::Drop => true,
+            Mode::Fail => false,
+            Mode::Report => self.corrupt.as_ref().is_some_and(|corrupt| corrupt.index.is_some()),
+            Mode::Drop => true,
         }
     }
 

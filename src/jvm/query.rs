@@ -3,8 +3,8 @@
 use arrow_schema::SchemaRef;
 
 use crate::columns::StreamOptions;
+use crate::jvm::mode::Mode;
 use crate::jvm::outputs::Outputs;
-use crate::spark::DamageMode;
 use crate::values::TypedOptions;
 
 /// What the tasks of a query share.
@@ -14,7 +14,7 @@ pub struct Query {
     /// How records are decoded.
     pub options: StreamOptions,
     /// What to do at damage.
-    pub mode: DamageMode,
+    pub mode: Mode,
     /// A file that is gone or was cut ends the query.
     pub fails_on_data_loss: bool,
     /// The columns that Spark gets.
@@ -28,6 +28,6 @@ pub struct Query {
 impl Query {
     /// True if the read continues after damage.
     pub fn skips_damage(&self) -> bool {
-        self.mode != DamageMode::Fail
+        self.mode != Mode::Fail
     }
 }

@@ -15,6 +15,7 @@ use crate::columns::source_chain::OpenStream;
 use crate::columns::{BatchSource, Column, stream};
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result, grouped};
+use crate::jvm::mode::Mode;
 use crate::jvm::names::redacted_uri;
 use crate::jvm::note::TaskNote;
 use crate::jvm::opening::source;
@@ -23,7 +24,6 @@ use crate::jvm::query::Query;
 use crate::jvm::share::reported_by;
 use crate::jvm::stored::{Raised, StoreReports};
 use crate::jvm::uncut::gone;
-use crate::spark::DamageMode;
 
 use crate::validate::lost_ranges::merged;
 use crate::validate::{Finding, Findings};
@@ -147,7 +147,7 @@ impl PartRows {
         let offsets = rows.column_by_name(Column::Offset.name()).and_then(|column| column.as_primitive_opt::<Int64Type>()).cloned();
         let offsets = offsets.ok_or_else(|| ArrowError::SchemaError("the column of offsets is missing".to_owned()))?;
         let found = |row: usize| bad.get(&offsets.is_valid(row).then(|| offsets.value(row))).copied();
-        if query.mode == DamageMode::Drop {
+        if query.mode == Mode::Drop {
             let runs = runs_of((0..rows.num_rows()).filter(|row| found(*row).is_none()));
             let rows = selected(rows.columns().iter(), &rows.schema(), &runs)?;
             return query.outputs.shaped(&rows, None);
@@ -163,7 +163,7 @@ impl PartRows {
         notes.splice(0..0, self.part.finding.take());
         let notes: Vec<TaskNote> = merged(&findings, notes);
         let query = &self.reading.query;
-        if query.mode != DamageMode::Report || !query.outputs.has_corrupt() {
+        if query.mode != Mode::Report || !query.outputs.has_corrupt() {
             self.warn_of_unread(&notes);
             return Ok(None);
         }

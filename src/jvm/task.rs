@@ -9,6 +9,7 @@ use crate::decode::{CodecOptions, DecodeOptions, Isolation, OffsetRange, Transac
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::jvm::fields::{NONE, TaskFields};
+use crate::jvm::mode::Mode;
 use crate::jvm::note::TaskNote;
 use crate::jvm::outputs::Outputs;
 use crate::jvm::part::{SegmentBytes, Share, TaskPart};
@@ -18,7 +19,6 @@ use crate::limits::Limits;
 use crate::model::Formats;
 use crate::model::timestamp::TimeRange;
 use crate::quirks::Quirks;
-use crate::spark::DamageMode;
 use crate::values::outputs::RecordPart as ValuePart;
 use crate::values::{self, TypedOptions};
 
@@ -60,9 +60,9 @@ fn query(fields: &mut TaskFields<'_>, wanted: Vec<String>, most_rows: usize) -> 
     let limits = limits(fields)?;
     let codecs = codecs(fields, &registry)?;
     let mode = match fields.long()? {
-        0 => DamageMode::Fail,
-        1 => DamageMode::Report,
-        _ => DamageMode::Drop,
+        0 => Mode::Fail,
+        1 => Mode::Report,
+        _ => Mode::Drop,
     };
     let unreadable = if fields.flag()? { Unreadable::Skip } else { Unreadable::Raise };
     let fails_on_data_loss = fields.flag()?;
@@ -84,7 +84,7 @@ fn query(fields: &mut TaskFields<'_>, wanted: Vec<String>, most_rows: usize) -> 
         projection: Projection { has_null_headers: true, ..projection },
         topic: None,
         partition: None,
-        on_error: if mode == DamageMode::Fail { OnError::Raise } else { OnError::Skip },
+        on_error: if mode == Mode::Fail { OnError::Raise } else { OnError::Skip },
         is_tail_strict: false,
         batch_size,
         batch_bytes,
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_task_is_parsed() {
         let SparkTask { query, parts } = SparkTask::parse(&data()).unwrap();
-        assert_eq!((query.options.batch_size, query.options.decode.limits.max_records, query.mode), (65536, 4, DamageMode::Report));
+        assert_eq!((query.options.batch_size, query.options.decode.limits.max_records, query.mode), (65536, 4, Mode::Report));
         let Isolation::ReadCommitted(known) = &parts[0].isolation else { panic!("it is committed") };
         assert_eq!((known.aborted(), known.last_stable_offset()), (vec![(1, 2, 3)], Some(7)));
         assert_eq!(query.options.decode.codecs.quirks, Quirks::default().with(Quirk::Lz4DependentBlocks));

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
-const LAYERS: [(&str, u8); 35] = [
+const LAYERS: [(&str, u8); 33] = [
     ("error", 0),
     ("limits", 0),
     ("interrupt", 0),
@@ -36,11 +36,9 @@ const LAYERS: [(&str, u8); 35] = [
     ("io", 8),
     ("stores", 9),
     ("tiered", 10),
-    ("places", 11),
-    ("spark", 12),
-    ("jvm", 13),
-    ("py", 13),
-    ("lib", 14),
+    ("jvm", 11),
+    ("py", 11),
+    ("lib", 12),
 ];
 
 /// Layer 0 is one family: limits and interrupts fail with errors.

@@ -19,7 +19,7 @@ from logsegment.spark.datasource import (
     DataSourceStreamWriter,
     DataSourceWriter,
 )
-from logsegment.spark.jvm.planning import PlanRequest, SchemasReader, ensure_not_columnar
+from logsegment.spark.jvm.planning import PlanningReader, PlanRequest, ensure_columnar
 from logsegment.spark.options.names import boolean, ensure_known_somewhere, ensure_no_table, lowered
 from logsegment.spark.options.read import columns_option, parse_mode, parse_options, paths_of, view_of
 from logsegment.spark.options.storage import with_settings
@@ -77,15 +77,16 @@ class LogSegmentSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of the columns in `schema`."""
-        if self.request is not None:
-            return SchemasReader(self._decoded(), self.request)
         if view_of(self.given) != "records":
-            return view_reader(self.given, schema)
+            view = view_reader(self.given, schema)
+            return view if self.request is None else PlanningReader(view, self.request, f"view {view_of(self.given)}")
         options = parse_options(self.given)
-        ensure_not_columnar(options.reader)
         kind = PushingReader if options.push_filters else SegmentReader
         options = replace(options, read=with_schemas(options.read, self._decoded()))
-        return kind(options, *self._columns(schema))
+        reader = kind(options, *self._columns(schema))
+        if options.reader == "columnar":
+            ensure_columnar(reader, self.request)
+        return reader if self.request is None else PlanningReader(reader, self.request)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return a reader of the columns in `schema` that follows partitions."""

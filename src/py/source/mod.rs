@@ -3,6 +3,7 @@
 pub mod buffer;
 pub mod file_object;
 pub mod keys;
+pub mod local_paths;
 pub mod lookups_ahead;
 pub mod memory;
 pub mod paths;

@@ -10,8 +10,7 @@ _JAR = Path(__file__).with_name("logsegment-spark.jar")
 def jar() -> str:
     """Return the path of the jar with the columnar reader, for Spark's setting `spark.jars`.
 
-    Spark sends the jar to its executors. The library for this platform is in it. With the jar the JVM plans and reads batch queries of
-    records; see docs/how-to/faster-in-spark.md.
+    Spark sends the jar to its executors. The library for this platform is in it.
 
     Raises:
         FileNotFoundError: if this installation has no jar: it was built without a JDK. The data source works without it, in Python.
@@ -21,10 +20,7 @@ def jar() -> str:
         >>> builder = SparkSession.builder.config("spark.jars", jar())  # doctest: +SKIP
     """
     if not _JAR.exists():
-        raise FileNotFoundError(
-            f"{_JAR}: this installation of logsegment was built without the jar; run `make jar` in a checkout with a JDK and copy "
-            f"python/logsegment/spark/jvm/{_JAR.name} there; the Python reader works without it"
-        )
+        raise FileNotFoundError(f"{_JAR}: this installation of logsegment was built without the jar; the Python reader works without it")
     return str(_JAR)
 
 

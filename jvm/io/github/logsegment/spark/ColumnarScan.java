@@ -1,5 +1,7 @@
 package io.github.logsegment.spark;
 
+import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -7,17 +9,15 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.types.StructType;
 
-/** A planned scan whose rows are read here. The plan shows the path, the options, the columns and the filters. */
+/** A planned scan whose rows are read here. */
 final class ColumnarScan implements Scan, Batch {
   private final ColumnarReaderFactory factory;
   private final ColumnarTask[] tasks;
-  private final String described;
-  private final FilterList filters;
+  private final List<?> filters;
 
-  ColumnarScan(ColumnarReaderFactory factory, ColumnarTask[] tasks, String described, FilterList filters) {
+  ColumnarScan(ColumnarReaderFactory factory, ColumnarTask[] tasks, List<?> filters) {
     this.factory = factory;
     this.tasks = tasks;
-    this.described = described;
     this.filters = filters;
   }
 
@@ -28,9 +28,9 @@ final class ColumnarScan implements Scan, Batch {
 
   @Override
   public String description() {
+    String pushed = filters.stream().map(Object::toString).collect(Collectors.joining(", "));
     String most = factory.limit() == Integer.MAX_VALUE ? "" : ", limit of a task: " + factory.limit();
-    String columns = String.join(", ", factory.schema().fieldNames());
-    return "logsegment (columnar reader, tasks: " + tasks.length + ", pushed filters: " + filters + most + ", " + described + ", columns: [" + columns + "])";
+    return "logsegment (columnar reader, tasks: " + tasks.length + ", pushed filters: [" + pushed + "]" + most + ")";
   }
 
   @Override

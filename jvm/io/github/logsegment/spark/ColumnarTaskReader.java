@@ -21,7 +21,7 @@ final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
   private final long numbers;
   private final long numbersLength;
   private ColumnarBatch batch;
-  private BatchCopies copies;
+  private ArrowBatches copies;
   private long handle;
   private long left;
   private long batches;
@@ -60,8 +60,7 @@ final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
       return false;
     }
     if (batches == 0) {
-      BatchCopies.Factory factory = Newer.batchCopies();
-      copies = factory == null ? null : factory.ifAsked(schema);
+      copies = ArrowBatches.ifAsked(schema);
     }
     int given = (int) Math.min(rows, left);
     left -= given;
@@ -102,7 +101,9 @@ final class ColumnarTaskReader implements PartitionReader<ColumnarBatch> {
   }
 
   private static String text(long address, int length) {
-    return new String(NativeReader.bytes(address, length), StandardCharsets.UTF_8);
+    byte[] bytes = new byte[length];
+    Platform.copyMemory(null, address, bytes, Platform.BYTE_ARRAY_OFFSET, length);
+    return new String(bytes, StandardCharsets.UTF_8);
   }
 
   private static long opened(byte[] data) {

@@ -51,11 +51,7 @@ final class Filters {
 
   private Filters() {}
 
-  static FilterList of(Predicate[] predicates) {
-    return new FilterList(told(predicates));
-  }
-
-  private static List<List<Object>> told(Predicate[] predicates) {
+  static List<List<Object>> told(Predicate[] predicates) {
     List<List<Object>> all = new ArrayList<>();
     for (Predicate predicate : predicates) {
       List<Object> told = told(predicate);
@@ -114,12 +110,8 @@ final class Filters {
       if (!(child instanceof Literal<?> literal)) {
         return null;
       }
-      Object value = value(literal);
-      if (value == null && literal.value() != null) {
-        return null;
-      }
-      if (value != null) {
-        values.add(value);
+      if (literal.value() != null) {
+        values.add(value(literal));
       }
     }
     return column == null ? null : Arrays.asList("In", column, values);
@@ -138,11 +130,7 @@ final class Filters {
     if (!(expression instanceof Literal<?> literal) || literal.value() == null) {
       return null;
     }
-    if (literal.dataType() instanceof StringType) {
-      return literal.value().toString();
-    }
-    boolean isWhole = literal.value() instanceof Long || literal.value() instanceof Integer;
-    return isWhole ? literal.value() : null;
+    return literal.dataType() instanceof StringType ? literal.value().toString() : literal.value() instanceof Number ? literal.value() : null;
   }
 
   private static Filter filter(List<Object> told) {

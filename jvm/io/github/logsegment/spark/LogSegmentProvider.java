@@ -9,11 +9,13 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The data source "logsegment". Spark finds this class before the Python data source of the same name. Batch queries of records are planned
- * and read here, without Python; streams, writes, views and queries with plugin codecs go to the Python source.
+ * The data source "logsegment". Spark finds this class before the Python data source of the same name, and it asks that one for schemas,
+ * plans, streams and writes. Only the rows of plain batch queries are read here.
  */
 public final class LogSegmentProvider implements TableProvider, DataSourceRegister {
   static final String NAME = "logsegment";
+
+  private final TableProvider python = PythonSource.provider();
 
   @Override
   public String shortName() {
@@ -22,20 +24,12 @@ public final class LogSegmentProvider implements TableProvider, DataSourceRegist
 
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
-    String reason = LogSegmentScanBuilder.whyOff();
-    if (reason == null) {
-      NativePlan.Columns columns = NativePlan.columns(options);
-      if (columns.reason() == null) {
-        return columns.schema();
-      }
-      reason = columns.reason();
-    }
-    return PythonFallback.inferSchema(options, reason);
+    return python.inferSchema(StoreSettings.with(options));
   }
 
   @Override
   public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
-    return new LogSegmentTable(schema, partitioning, properties);
+    return new LogSegmentTable(python.getTable(schema, partitioning, properties), schema);
   }
 
   @Override

@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Locale;
-import org.apache.spark.unsafe.Platform;
 
 /** The functions of the library, which is in the jar; src/jvm/jni.rs has them. */
 final class NativeReader {
@@ -43,19 +42,6 @@ final class NativeReader {
   static native long next(long handle, long numbers, long length);
 
   static native void close(long handle);
-
-  static native long plan(long data, long length);
-
-  static native long planned(long handle, long answer, long length, long out);
-
-  static native void closePlan(long handle);
-
-  /** Return bytes that the library owns. */
-  static byte[] bytes(long address, int length) {
-    byte[] bytes = new byte[length];
-    Platform.copyMemory(null, address, bytes, Platform.BYTE_ARRAY_OFFSET, length);
-    return bytes;
-  }
 
   /** Load a copy: a JVM loads a file for one class loader only, and each Spark Connect session has one. */
   private static String load() {

@@ -3,6 +3,8 @@ package io.github.logsegment.spark;
 import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.Batch;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.types.StructType;
@@ -14,15 +16,14 @@ final class PythonScanWithReason implements Scan {
   private static final Logger LOG = LoggerFactory.getLogger(PythonScanWithReason.class);
 
   private final Scan python;
+  /** What was planned; null for what Python plans when it is asked. */
+  private final InputPartition[] partitions;
   private final String reason;
-  private final String described;
-  private final FilterList filters;
 
-  PythonScanWithReason(Scan python, String reason, String described, FilterList filters) {
+  PythonScanWithReason(Scan python, InputPartition[] partitions, String reason) {
     this.python = python;
+    this.partitions = partitions;
     this.reason = reason;
-    this.described = described;
-    this.filters = filters;
     LOG.info("The Python reader of logsegment reads this query: {}", reason);
   }
 
@@ -33,14 +34,26 @@ final class PythonScanWithReason implements Scan {
 
   @Override
   public String description() {
-    String columns = String.join(", ", python.readSchema().fieldNames());
-    String options = described.isEmpty() ? "" : described + ", ";
-    return python.description() + " (read in Python: " + reason + ") (" + options + "columns: [" + columns + "], filters: " + filters + ")";
+    return python.description() + " (read in Python: " + reason + ")";
   }
 
   @Override
   public Batch toBatch() {
-    return python.toBatch();
+    Batch batch = python.toBatch();
+    if (partitions == null) {
+      return batch;
+    }
+    return new Batch() {
+      @Override
+      public InputPartition[] planInputPartitions() {
+        return partitions;
+      }
+
+      @Override
+      public PartitionReaderFactory createReaderFactory() {
+        return batch.createReaderFactory();
+      }
+    };
   }
 
   @Override

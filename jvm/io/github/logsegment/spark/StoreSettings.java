@@ -8,11 +8,11 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.spark.SparkContext;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
-import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The settings of a session for Hadoop's file systems, such as spark.hadoop.fs.s3a.access.key. Python gets them as an option that no plan
@@ -44,8 +44,9 @@ final class StoreSettings {
   }
 
   /** Return the settings as Spark gives them to Hadoop: those of the context, and those of the session in their place. */
-  static Map<String, String> ofSession() {
-    Configuration hadoop = SparkContext.getOrCreate().hadoopConfiguration();
+  private static Map<String, String> ofSession() {
+    SparkSession session = SparkSession.active();
+    Configuration hadoop = session.sparkContext().hadoopConfiguration();
     Map<String, String> found = new TreeMap<>();
     for (Map.Entry<String, String> one : hadoop) {
       String name = one.getKey();
@@ -53,14 +54,11 @@ final class StoreSettings {
         found.put(name, hadoop.get(name));
       }
     }
-    Map<String, String> own = SQLConf.get().settings();
-    synchronized (own) {
-      own.forEach((name, value) -> {
-        if (NAMES.matcher(name).matches()) {
-          found.put(name, value);
-        }
-      });
-    }
+    CollectionConverters.asJava(session.conf().getAll()).forEach((name, value) -> {
+      if (NAMES.matcher(name).matches()) {
+        found.put(name, value);
+      }
+    });
     return found;
   }
 

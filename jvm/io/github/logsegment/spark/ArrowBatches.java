@@ -13,6 +13,7 @@ import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
+import org.apache.spark.SparkBuildInfo;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BinaryType;
@@ -38,19 +39,35 @@ import org.apache.spark.util.TaskCompletionListener;
  * that wait for their results, and reads them after the reader went on and even after it was closed: each batch is a copy on the heap.
  * Vectors of Arrow are made of the columns that a function takes; their memory is freed when those of another batch are asked for.
  */
-final class ArrowBatches implements BatchCopies {
+final class ArrowBatches {
+  /** What asks for batches before it makes rows, if the first of them is not of Arrow. */
+  private static final String CONSUMER = "org.apache.spark.sql.execution.python.ColumnarArrowEvalPython";
+
   private final StructType schema;
   private final List<Long> blocks = new ArrayList<>();
   private Object written;
   private boolean isBegun;
 
-  ArrowBatches(StructType schema, TaskContext task) {
+  private ArrowBatches(StructType schema, TaskContext task) {
     this.schema = schema;
     task.addTaskCompletionListener((TaskCompletionListener) context -> free());
   }
 
-  @Override
-  public ColumnarBatch copied(NativeColumn[] columns, int rows) {
+  /**
+   * Return batches for who asks for the first one, or null if that is not Spark's evaluation of Arrow functions. A scan is not told who reads
+   * it, but the calls that lead here say it. Other versions of Spark may ask in another order or in another thread, and get rows.
+   */
+  static ArrowBatches ifAsked(StructType schema) {
+    String version = SparkBuildInfo.spark_version();
+    TaskContext task = TaskContext.get();
+    if (!version.startsWith("4.3.") || task == null || schema.isEmpty()) {
+      return null;
+    }
+    boolean isAsked = StackWalker.getInstance().walk(calls -> calls.anyMatch(call -> call.getClassName().startsWith(CONSUMER)));
+    return isAsked ? new ArrowBatches(schema, task) : null;
+  }
+
+  ColumnarBatch copied(NativeColumn[] columns, int rows) {
     NativeColumn[] copies = new NativeColumn[columns.length];
     ArrowColumn[] arrow = new ArrowColumn[columns.length];
     for (int index = 0; index < copies.length; index++) {
