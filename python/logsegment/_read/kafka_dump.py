@@ -31,7 +31,7 @@ def kafka_dump(
     observer: Observer | None = None,
     **options: Unpack[EntryKeywords],
 ) -> Iterator[bytes]:
-    """Yield what `kafka-dump-log` of Kafka 4.3 prints about segments and snapshots of `__cluster_metadata`.
+    """Return what `kafka-dump-log` of Kafka 4.3 prints about segments and snapshots of `__cluster_metadata`.
 
     Args:
         source: as of `read_batches`. The tool prints each file that it is given, also of several copies of a partition.
@@ -44,8 +44,8 @@ def kafka_dump(
         observer: is called before each file; see `Observer`.
         options: options of entries; see `decode`.
 
-    Yields:
-        Some lines at a time, in UTF-8, with a line feed after each. The how-to page "Read on the command line" lists what differs.
+    Returns:
+        An iterator of bytes: some lines at a time, in UTF-8, with a line feed after each. The how-to page "Read on the command line" lists what differs.
 
     Raises:
         FileNotFoundError: if a path does not exist, or contains no segments.
