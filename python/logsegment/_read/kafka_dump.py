@@ -45,7 +45,8 @@ def kafka_dump(
         options: options of entries; see `decode`.
 
     Returns:
-        An iterator of bytes: some lines at a time, in UTF-8, with a line feed after each. The how-to page "Read on the command line" lists what differs.
+        An iterator of bytes: some lines at a time, in UTF-8, with a line feed after each. The reference of `logsegment cat` lists what
+        differs.
 
     Raises:
         FileNotFoundError: if a path does not exist, or contains no segments.
