@@ -22,8 +22,8 @@ Option: TypeAlias = bool | int | float | str
 def load(spark: SparkSession, path: PathLike | Sequence[PathLike], **options: Option) -> DataFrame:
     """Read log segments as `spark.read.format("logsegment").options(**options).load(path)` does.
 
-    The source itself reads where Spark has it: with the jar, and in PySpark 4.0 and newer. PySpark 3.5 without the jar makes the plan here,
-    on the driver, and reads each task by `DataFrame.mapInArrow`. Then filters and columns of the query do not reach the files: the options
+    The source itself reads in PySpark 4.0 and newer. PySpark 3.5 has no data sources in Python: the plan is made here, on the driver, and
+    each task is read by `DataFrame.mapInArrow`. Then filters and columns of the query do not reach the files: the options
     `columns`, `startingOffsets` and the others of docs/reference/spark-options.md do.
 
     Args:
@@ -49,18 +49,13 @@ def load(spark: SparkSession, path: PathLike | Sequence[PathLike], **options: Op
     """
     paths = [os.fspath(place) for place in ([path] if isinstance(path, (str, os.PathLike)) else path)]
     texts = texts_of(options)
-    if _has_source(spark):
+    if HAS_SOURCES:
         return spark.read.format("logsegment").options(**texts).load(paths[0] if len(paths) == 1 else paths)
     source = LogSegmentSource({**texts, "paths": json.dumps(paths)})
     schema = source.schema()
     reader = source.reader(schema)
     tasks = [pickle.dumps(task) for task in reader.partitions()]
     return spark.range(0, len(tasks), 1, max(len(tasks), 1)).mapInArrow(_Tasks(reader, tasks).read, schema)
-
-
-def _has_source(spark: SparkSession) -> bool:
-    """Return True if the session finds the format logsegment."""
-    return HAS_SOURCES or "logsegment-spark" in str(spark.conf.get("spark.jars", ""))
 
 
 def texts_of(options: Mapping[str, Option]) -> dict[str, str]:

@@ -25,8 +25,8 @@ DAMAGED = corpus.TESTS.parent / "examples/damaged-0"
 
 @pytest.fixture
 def as_3_5(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A session without data sources in Python and without the jar."""
-    monkeypatch.setattr(sys.modules["logsegment.spark.load"], "_has_source", lambda _: False)
+    """A session without data sources in Python."""
+    monkeypatch.setattr(sys.modules["logsegment.spark.load"], "HAS_SOURCES", False)
 
 
 def digest(frame: DataFrame) -> Any:
