@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ReadContext;
+use super::context::ReadContext;
 use super::copies::PartitionCopy;
 use super::metadata::unread_record;
 use super::records::{LogItem, LogRecord, RecordRange, read};

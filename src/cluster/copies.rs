@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::context::ReadContext;
 use super::directories::ClusterDirectories;
-use super::{ReadContext, rules};
+use super::rules;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Tail;
 use crate::limits::Limits;

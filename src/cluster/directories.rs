@@ -84,7 +84,7 @@ impl ClusterDirectories {
                     "meta.properties" => self.add_log(&directory, &file.path, storage, findings)?,
                     "partition.metadata" => self.add_topic_id(&directory, &file.path, storage)?,
                     name => {
-                        let of_metadata = directory.file_name().is_some_and(|name| name == super::METADATA_DIRECTORY);
+                        let of_metadata = directory.file_name().is_some_and(|name| name == super::context::METADATA_DIRECTORY);
                         let end = kraft_snapshot::end_offset(name).filter(|_| of_metadata);
                         self.snapshots.extend(end.map(|end| MetadataSnapshot { path: file.path.clone(), end }));
                     }

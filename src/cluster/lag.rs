@@ -2,35 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::context::ReadContext;
 use super::copies::PartitionCopy;
 use super::records::{LogItem, RecordRange, read};
-use super::{Cluster, ReadContext};
+use super::state::{Cluster, Lag};
 use crate::error::Result;
 use crate::internal_topics::replay::Uuid;
 use crate::partition::SegmentLookup;
-
-/// The lag of a group in a partition.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lag {
-    /// Id of the group.
-    pub group: String,
-    /// Topic; the id of one without a name.
-    pub topic: String,
-    /// Partition.
-    pub partition: i32,
-    /// The offset of the record that the group reads next; `None` if it has not begun.
-    pub committed: Option<i64>,
-    /// The end of the best directory.
-    pub end: Option<i64>,
-    /// Its last stable offset.
-    pub stable: Option<i64>,
-    /// Offsets from the committed offset to the end.
-    pub lag: Option<i64>,
-    /// How much older the first unread record is than the newest record, ms.
-    pub lag_ms: Option<i64>,
-    /// What is wrong with the offset.
-    pub problem: Option<String>,
-}
 
 /// What a group has committed for a partition.
 struct GroupPosition<'a> {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::context::ReadContext;
 use super::copies::PartitionCopy;
 use super::directories::{ClusterDirectories, MetadataSnapshot};
 use super::records::{LogItem, RecordRange, read};
-use super::{ReadContext, rules};
+use super::rules;
 use crate::error::{ErrorKind, Result, grouped};
 use crate::framing::Tail;
 use crate::internal_topics::Undecoded;

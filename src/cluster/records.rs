@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::ReadContext;
+use super::context::ReadContext;
 use crate::decode::{ChecksumVerifier, Checksums, DecodeOptions, DecodedBatch, Decoder};
 use crate::error::Result;
 use crate::framing::{Frame, FrameEvent, Runs, Step, Tail, step};

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 
-use super::Cluster;
+use super::state::Cluster;
 use crate::error::Result;
 
 /// The names of the tables.
