@@ -4,11 +4,12 @@ mod groups;
 mod nodes;
 mod partitions;
 mod rights;
+mod shown;
 mod topics;
 
-use std::path::Path;
-
 use arrow_array::RecordBatch;
+
+use shown::Shown;
 
 use super::state::Cluster;
 use crate::error::Result;
@@ -16,9 +17,6 @@ use crate::error::Result;
 /// The names of the tables.
 pub const NAMES: [&str; 12] =
     ["topics", "brokers", "configs", "acls", "quotas", "scram", "features", "partitions", "groups", "lag", "transactions", "producers"];
-
-/// Shows a path to people.
-type Shown<'a> = &'a dyn Fn(&Path) -> String;
 
 impl Cluster {
     /// A table by its name; `None` for any other name. `shown` makes the text of a path.

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::Shown;
+use super::shown::Shown;
 use crate::cluster::table::ColumnKind::{Bool, Int, Long, Text, Texts};
 use crate::cluster::table::{ColumnKind, Table};
 use crate::cluster::{Cluster, PartitionCopy};

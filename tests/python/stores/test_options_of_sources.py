@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -137,7 +137,15 @@ def test_every_function_with_a_source_has_the_argument() -> None:
     sources = {"source", "sources", "path"}
     with_source = {function.__name__ for function in functions if sources & inspect.signature(function).parameters.keys()}
     assert with_source >= {"decode", "batches", "validate", "convert", "salvage", "inspect", "rewrite", "compact", "split", "join"}
-    assert [name for name in sorted(with_source) if "storage_options" not in inspect.signature(getattr(ls, name)).parameters] == []
+    assert [name for name in sorted(with_source) if "storage_options" not in arguments_of(getattr(ls, name))] == []
+
+
+def arguments_of(function: Any) -> set[str]:
+    """The names of the arguments of a function, with those of `**options: Unpack[...]`."""
+    parameters = inspect.signature(function).parameters
+    several = [str(parameter.annotation) for parameter in parameters.values() if parameter.kind is inspect.Parameter.VAR_KEYWORD]
+    keywords = [function.__globals__[text.removeprefix("Unpack[").removesuffix("]")] for text in several]
+    return {*parameters, *(name for names in keywords for name in get_type_hints(names))}
 
 
 def test_options_of_a_call_are_those_of_its_file_too(local: str, options: dict[str, str]) -> None:
